@@ -1,5 +1,5 @@
 import type { DeploymentStatus } from "@berth/core/deploy";
-import type { Colors } from "./output.ts";
+import type { Colors, Output } from "./output.ts";
 import { printable } from "./printable.ts";
 
 /** A status such as `running:healthy` as coloured text. */
@@ -11,6 +11,14 @@ export function statusText(status: string, colors: Colors): string {
   if (state === "degraded" || state === "dead") return colors.red(text);
   return state === "exited" ? colors.dim(text) : colors.yellow(text);
 }
+
+/** Lines below a list of resources: why some of them cannot run. */
+export function warnOfProblems(output: Pick<Output, "warn">, resources: readonly Troubled[]): void {
+  for (const { name, status_problem } of resources) {
+    if (status_problem !== null) output.warn(`${printable(name)}: ${printable(status_problem)}`);
+  }
+}
+type Troubled = { readonly name: string; readonly status_problem: string | null };
 
 export function deploymentStatusText(status: DeploymentStatus, colors: Colors): string {
   switch (status) {

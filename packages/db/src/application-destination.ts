@@ -9,7 +9,7 @@ import { storable } from "./storable.ts";
 
 const RECORD = sql<ApplicationDestinationRecord>`jsonb_build_object(
   'server_id', attached.server_id, 'destination_id', attached.destination_id, 'status', attached.status,
-  'restart_count', attached.restart_count, 'is_given_up', attached.is_given_up,
+  'status_problem', attached.status_problem, 'restart_count', attached.restart_count, 'is_given_up', attached.is_given_up,
   'scale_problem', attached.scale_problem,
   'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip, 'server_engine', server.engine,
   'is_server_functional', (coalesce((server.settings ->> 'is_reachable')::boolean, false)
@@ -63,8 +63,9 @@ export function applicationDestinationStore(context: TeamContext): ApplicationDe
         if (server_id === undefined) throw notFound("Destination");
         if (server_id === application.server_id) return false;
         await sql`insert into application_destination
-            (resource_id, server_id, destination_id, status, restart_count, scale_problem)
-          select resource.id, resource.server_id, resource.destination_id, resource.status, restart_count, scale_problem
+            (resource_id, server_id, destination_id, status, status_problem, restart_count, scale_problem)
+          select resource.id, resource.server_id, resource.destination_id, resource.status, resource.status_problem,
+            restart_count, scale_problem
           from resource join application on application.resource_id = resource.id where resource.id = ${resourceId}
           on conflict do nothing`.execute(tx.db);
         const { numInsertedOrUpdatedRows } = await tx.db
@@ -108,10 +109,11 @@ export function observedOnServer(
   context: StoreContext,
 ): Pick<SystemResourceStore, "setStatus" | "setRestarts" | "setScaleProblem" | "giveUp"> {
   return {
-    setStatus: (part, status) =>
+    setStatus: (part, status, problem = null) =>
       inTransaction(context, async (tx) => {
-        if (await change(tx, part, { status })) await combine(tx, part.resource_id);
-        else await setResourceStatus(tx, part.resource_id, status);
+        const status_problem = problem && storable(problem);
+        if (await change(tx, part, { status, status_problem })) await combine(tx, part.resource_id);
+        else await setResourceStatus(tx, part.resource_id, { status, problem });
       }),
     setRestarts: (part, { restart_count, last_restart_at }) =>
       inTransaction(context, async (tx) => {
@@ -141,6 +143,7 @@ export function observedOnServer(
 
 interface Observed {
   readonly status?: string;
+  readonly status_problem?: string | null;
   readonly restart_count?: number;
   readonly scale_problem?: string | null;
   readonly is_given_up?: boolean;
@@ -187,12 +190,15 @@ const worst = <T>(resourceId: number, value: RawBuilder<unknown>) =>
 async function combine(context: StoreContext, resourceId: number): Promise<void> {
   const rows = await context.db
     .selectFrom("application_destination")
-    .select(["status", "restart_count", "scale_problem"])
+    .select(["status", "status_problem"])
     .where("resource_id", "=", resourceId)
     .orderBy("server_id")
     .execute();
   if (rows.length === 0) return;
-  await setResourceStatus(context, resourceId, combinedStatus(rows.map(({ status }) => status)));
+  await setResourceStatus(context, resourceId, {
+    status: combinedStatus(rows.map(({ status }) => status)),
+    problem: rows.find(({ status_problem }) => status_problem !== null)?.status_problem,
+  });
   if (rows.length > 1) return;
   await sql`update application set (restart_count, scale_problem) = (
       select restart_count, scale_problem from application_destination where resource_id = ${resourceId})

@@ -1,6 +1,7 @@
 import type { ResourceRecord, ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { emit, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
+import { storable } from "./storable.ts";
 
 export const RESOURCE_COLUMNS = [
   "resource.id",
@@ -13,6 +14,7 @@ export const RESOURCE_COLUMNS = [
   "resource.name",
   "resource.description",
   "resource.status",
+  "resource.status_problem",
   "resource.desired_state",
   "resource.removing_at",
   "resource.delete_volumes",
@@ -53,22 +55,32 @@ export function emitResourceEvent(
 }
 
 /** Observed every few seconds, so it is written and reported only when it changed. */
-export function setResourceStatus(context: StoreContext, id: number, status: string): Promise<void> {
+export function setResourceStatus(
+  context: StoreContext,
+  id: number,
+  { status, problem = null }: { readonly status: string; readonly problem?: string | null | undefined },
+): Promise<void> {
+  const status_problem = problem && storable(problem);
   return inTransaction(context, async (tx) => {
     const before = await tx.db
       .selectFrom("resource")
       .select(["team_id", "uuid", "kind", "name", "status", "desired_state"])
       .where("id", "=", id)
-      .where("status", "!=", status)
+      .where(({ or, eb }) => or([eb("status", "!=", status), eb("status_problem", "is distinct from", status_problem)]))
       .forNoKeyUpdate()
       .executeTakeFirst();
     if (before === undefined) return;
-    await tx.db.updateTable("resource").set({ status, updated_at: sql<Date>`now()` }).where("id", "=", id).execute();
+    await tx.db
+      .updateTable("resource")
+      .set({ status, status_problem, updated_at: sql<Date>`now()` })
+      .where("id", "=", id)
+      .execute();
     const isOrWasOnline = [before.status, status].some((state) => state.startsWith("running"));
     if (isOrWasOnline) {
       await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(tx.db);
     }
     const { status: previous_status, desired_state } = before;
-    emitResourceEvent(tx, before, "resource.status_changed", { status, previous_status, desired_state });
+    const seen = { status, previous_status, desired_state, ...(status_problem === null ? {} : { status_problem }) };
+    emitResourceEvent(tx, before, "resource.status_changed", seen);
   });
 }

@@ -124,6 +124,23 @@ onEachBackend((database) => {
     ]);
   });
 
+  it("keeps why it cannot run beside its status, and reports each change of that", async () => {
+    const stores = await testTeam(database());
+    const { uuid, ...app } = await testApplication(stores, await testPlace(stores));
+    const { setStatus } = database().system.resources;
+    const part = liveKeyOf(app);
+    const shown = async () => (await stores.applications.find(uuid))?.status_problem;
+    for (const problem of ["n1 is down.", "n1 is down.", "n1 is drained."]) {
+      await setStatus(part, "degraded:unhealthy", problem);
+      expect(await shown()).toBe(problem);
+    }
+    expect(await stores.resources.summaries([app.id])).toMatchObject([{ status_problem: "n1 is drained." }]);
+    await setStatus(part, "running:healthy");
+    expect(await shown()).toBeNull();
+    const changes = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
+    expect(changes.map(({ payload }) => payload.status_problem)).toEqual(["n1 is down.", "n1 is drained.", undefined]);
+  });
+
   it("keeps what was observed of restarts and what is wanted", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));

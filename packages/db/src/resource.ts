@@ -75,6 +75,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
           "resource.server_id",
           "resource.name",
           "resource.status",
+          "resource.status_problem",
           "resource.removing_at",
           "resource.created_at",
           "resource.updated_at",

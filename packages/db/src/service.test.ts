@@ -149,8 +149,8 @@ onEachBackend((database) => {
       return found?.kind === "service" ? found : undefined;
     };
     const seen = { web: "running:healthy", api: "restarting:unknown", unknown: "running:healthy" };
-    await services.setStatuses(service.id, "degraded:unhealthy", seen);
-    await services.setStatuses(service.id, "degraded:unhealthy", seen);
+    await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen });
+    await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen });
     const found = await subject(service.id);
     expect(found?.record.status).toBe("degraded:unhealthy");
     expect(found?.containers.map(({ status }) => status)).toEqual(["running:healthy", "restarting:unknown"]);

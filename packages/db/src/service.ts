@@ -161,7 +161,7 @@ export async function serviceSubject(context: StoreContext, key: RoutingKey): Pr
 
 export function systemServiceStore(context: StoreContext): SystemServiceStore {
   return {
-    setStatuses: (id, status, containers) =>
+    setStatuses: (id, { status, containers, problem }) =>
       inTransaction(context, async (tx) => {
         await sql`update service_container set status = seen.status, updated_at = now(),
             last_online_at = case when 'running' in (split_part(seen.status, ':', 1),
@@ -169,7 +169,7 @@ export function systemServiceStore(context: StoreContext): SystemServiceStore {
           from jsonb_each_text(${JSON.stringify(containers)}::jsonb) as seen (name, status)
           where resource_id = ${id} and service_container.name = seen.name
             and service_container.status <> seen.status`.execute(tx.db);
-        await setResourceStatus(tx, id, status);
+        await setResourceStatus(tx, id, { status, problem });
       }),
   };
 }

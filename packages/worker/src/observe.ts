@@ -144,6 +144,7 @@ function wantedResource(recorded: RecordedResource, engine: Engine): WantedResou
     uuid,
     kind: resource.kind,
     status: resource.status,
+    statusProblem: resource.status_problem,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
     hasLeft: liveElsewhere !== undefined,

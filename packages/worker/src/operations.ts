@@ -97,9 +97,9 @@ export async function applyOperation(
     case "set_upstream":
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
-      return await stores.resources.setStatus(partOf(adapters, operation), operation.status);
+      return await stores.resources.setStatus(partOf(adapters, operation), operation.status, operation.problem);
     case "set_statuses":
-      return await stores.services.setStatuses(operation.resourceId, operation.status, operation.containers);
+      return await stores.services.setStatuses(operation.resourceId, operation);
     case "give_up":
       return await giveUp(deps, adapters, operation);
     case "set_restarts":

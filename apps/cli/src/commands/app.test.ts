@@ -22,7 +22,7 @@ test("app shows the databases that its variables refer to", async () => {
       environment_name: "production",
     },
     ...{ destination: { server: { name: "docker" } }, replicas: 1, restart_count: 0, created_at: NOW, updated_at: NOW },
-    ...{ scale_problem: null, url_problem: null },
+    ...{ scale_problem: null, status_problem: null, url_problem: null },
   };
   const attached = [
     ["shopdb", "DATABASE_URL"],

@@ -5,7 +5,7 @@ import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { cell } from "../output.ts";
 import type { Session } from "../session.ts";
-import { statusText } from "../status-text.ts";
+import { statusText, warnOfProblems } from "../status-text.ts";
 
 interface AppListOptions {
   readonly tag?: string;
@@ -41,6 +41,7 @@ async function list(session: Session, options: AppListOptions): Promise<void> {
         ["NAME", "STATUS", "URL", "ENVIRONMENT", "UUID"],
         applications.map((each) => row(each, session)),
       );
+    warnOfProblems(output, applications);
   });
 }
 

@@ -18,7 +18,7 @@ import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { statusText } from "../status-text.ts";
+import { statusText, warnOfProblems } from "../status-text.ts";
 import { defineAttachments } from "./attachments.ts";
 import { defineClients } from "./database-client.ts";
 import { defineLifecycle, followNewest, reportKept } from "./lifecycle.ts";
@@ -149,6 +149,7 @@ async function list(session: Session): Promise<void> {
       cell(database.uuid),
     ]);
     output.table(["NAME", "STATUS", "IMAGE", "PUBLIC PORT", "ENVIRONMENT", "UUID"], rows);
+    warnOfProblems(output, all);
     for (const { name, public_port_problem } of all) {
       if (public_port_problem) output.warn(`${printable(name)}: ${printable(public_port_problem)}`);
     }

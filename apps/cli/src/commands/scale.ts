@@ -39,7 +39,9 @@ export function define(command: Command, bind: Bind): void {
         output.line(`${printable(name)}: asked for ${text} ${text === "1" ? "container" : "containers"}.`),
       );
       if (replicas === undefined) {
-        output.line("Berth looks once a minute. What it changes, and why: the events resource.autoscaled.");
+        output.line(
+          "Berth looks once a minute. See what it changes, and why, with: berth events list --type resource.autoscaled",
+        );
         return EXIT.ok;
       }
       return options.wait ? untilScaled(api, session, { uuid, name, replicas }) : EXIT.ok;

@@ -15,7 +15,7 @@ import { readInput } from "../prompt.ts";
 import { warnOfSentences } from "../required-variables.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { statusText } from "../status-text.ts";
+import { statusText, warnOfProblems } from "../status-text.ts";
 import { defineLifecycle, followNewest, reportKept } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 import { defineInstall } from "./service-install.ts";
@@ -91,6 +91,7 @@ async function list(session: Session): Promise<void> {
       cell(service.uuid),
     ]);
     output.table(["NAME", "STATUS", "TYPE", "URL", "UUID"], rows);
+    warnOfProblems(output, all);
   });
 }
 

@@ -131,7 +131,7 @@ function Content({ box: { id, resource }, arrows, boxes }: ContentProps) {
     <>
       <ResourceLink {...resource} />
       <Text size="xs" component="div">
-        <Status status={resource.status} />
+        <Status status={resource.status} problem={resource.status_problem} />
         {uses.map(({ to, keys }) => (
           <VisuallyHidden key={to}>
             , uses {nameOf(to)} by {keys.join(", ")}

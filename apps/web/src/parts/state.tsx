@@ -11,8 +11,17 @@ export interface ShownState {
 
 const MARKS: Readonly<Record<Tone, string>> = { good: "●", busy: "◐", warn: "▲", bad: "✗", off: "○" };
 
-/** Label and colour of a status. @param status `state:health` as in the API. */
-export function stateOf(status: string): ShownState {
+/**
+ * Label and colour of a status.
+ * @param status `state:health` as in the API.
+ * @param problem Why it cannot run, if that is known.
+ */
+export function stateOf(status: string, problem: string | null = null): ShownState {
+  const shown = shownOf(status);
+  return problem === null ? shown : { ...shown, reason: problem };
+}
+
+function shownOf(status: string): ShownState {
   const [state = "", health = ""] = status.split(":");
   if (state === "running") return RUNNING[health] ?? { tone: "good", word: "Running" };
   return STATES[state] ?? { tone: "off", word: wordOf(status) };
@@ -75,5 +84,7 @@ export function State({ state, withReason = false }: { readonly state: ShownStat
   );
 }
 
-export const Status = ({ status }: { readonly status: string }) => <State state={stateOf(status)} />;
+export const Status = ({ status, problem }: { readonly status: string; readonly problem?: string | null }) => (
+  <State state={stateOf(status, problem)} />
+);
 export const RunStatus = ({ status }: { readonly status: string }) => <State state={runStateOf(status)} />;

@@ -11,6 +11,7 @@ const resource = (fields: object) =>
       url_problem: null,
       certificate_expires_at: null,
       scale_problem: null,
+      status_problem: null,
       failed_backups: [],
       last_drill: null,
     },
@@ -31,6 +32,7 @@ it("names what is wrong, the worst first", () => {
     [
       resource({ ...soon }),
       resource({ status: "running:unhealthy" }),
+      resource({ status: "degraded:unhealthy", status_problem: "Its data is on node n2, which is down." }),
       resource({ ...failed }),
       resource({ ...unanswered }),
       resource({ ...unscaled }),
@@ -41,6 +43,7 @@ it("names what is wrong, the worst first", () => {
   expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
     "bad is out of reach",
     "bad Unhealthy: It runs, but its health check fails.",
+    "bad Degraded: Its data is on node n2, which is down.",
     "bad The last backup failed: disk full",
     "bad The proxy is stopped.",
     "warn Its certificate ends in 4 days. Restart it for a new one.",

@@ -42,9 +42,9 @@ function ofServer(server: Server): readonly Attention[] {
 }
 
 function ofResource(resource: Resource, now: Date): readonly Attention[] {
-  const { uuid, status } = resource;
+  const { uuid, status, status_problem } = resource;
   const found: Attention[] = [];
-  const { tone, word, reason } = stateOf(status);
+  const { tone, word, reason } = stateOf(status, status_problem);
   if (tone === "bad" || tone === "warn") {
     found.push({ key: uuid, tone, resource, reason: reason === undefined ? word : `${word}: ${reason}` });
   }

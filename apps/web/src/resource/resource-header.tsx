@@ -13,12 +13,12 @@ import { KindIcon } from "./resource-link.tsx";
 
 /** Drawn again only for another state of the resource, not for each tab. */
 export const ResourceHeader = memo(function ResourceHeader({ resource }: { readonly resource: ShownResource }) {
-  const { kind, uuid, name, status, urls } = resource;
+  const { kind, uuid, name, status, status_problem, urls } = resource;
   useDocumentTitle(name);
   const project = useQuery(trpc.projects.get.queryOptions({ uuid: resource.project_uuid }));
   const last = useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments[0];
   const isRemoving = status.startsWith("removing");
-  const state = stateOf(status);
+  const state = stateOf(status, status_problem);
   const isFailed = last?.status === "failed";
   return (
     <Group justify="space-between" align="flex-start" mb="sm" gap="sm">

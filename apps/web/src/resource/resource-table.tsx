@@ -15,7 +15,7 @@ import { type Usage, usageText } from "./usage.ts";
 
 const columnsOf = (usage: Usage): readonly Column<Resource>[] => [
   { header: "Name", cell: (resource) => <ResourceLink {...resource} /> },
-  { header: "Status", cell: ({ status }) => <Status status={status} /> },
+  { header: "Status", cell: ({ status, status_problem }) => <Status status={status} problem={status_problem} /> },
   {
     header: "URL",
     isExtra: true,

@@ -9,6 +9,7 @@ export interface ShownResource {
   readonly name: string;
   readonly description: string | null;
   readonly status: string;
+  readonly status_problem: string | null;
   readonly urls: readonly string[];
   readonly project_uuid: string;
   readonly environment_uuid: string;
@@ -28,6 +29,7 @@ const common = (
   name: found.name,
   description: found.description,
   status: found.status,
+  status_problem: found.status_problem,
   project_uuid: found.project_uuid,
   environment_uuid: found.environment_uuid,
   environment_name: found.environment_name,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownStatus } from "../deploy/shown-status.ts";
+import { STATUS_PROBLEM, shownStatus } from "../deploy/shown-status.ts";
 import { LIMIT_FIELDS } from "../limits.ts";
 import type { ApplicationRecord } from "../ports/records.ts";
 import { ENGINES } from "../server/server-settings.ts";
@@ -72,6 +72,7 @@ export const Application = z
     name: text,
     description: textOrNull,
     status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
+    status_problem: textOrNull.describe(STATUS_PROBLEM),
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
     urls: z.array(text).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     url_problem: textOrNull.describe("Why a URL does not answer, and what to do."),
@@ -228,6 +229,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     name: application.name,
     description: application.description,
     status: shownStatus(application),
+    status_problem: application.status_problem,
     fqdn,
     urls: urls.map(options.publicUrl),
     url_problem: firstUrlProblem(urls, options.urlProblem),

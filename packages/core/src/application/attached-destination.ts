@@ -49,11 +49,12 @@ export const onlyDestination = ({
   server_id,
   destination_id,
   status,
+  status_problem,
   scale_problem,
   placement,
 }: ApplicationRecord): Destination => {
   const { project_uuid, project_name, environment_uuid, environment_name, ...names } = placement;
-  return { ...names, server_id, destination_id, status, scale_problem, is_given_up: false };
+  return { ...names, server_id, destination_id, status, status_problem, scale_problem, is_given_up: false };
 };
 
 export function attachedDestinationView(
@@ -87,11 +88,12 @@ export function attachedDestinationView(
 }
 
 function problemOf(
-  { server_name, status, is_server_functional, is_given_up, scale_problem }: Destination,
+  { server_name, status, is_server_functional, is_given_up, scale_problem, status_problem }: Destination,
   deployment: ServerDeploymentRecord | undefined,
 ): string | null {
   if (!is_server_functional) return `Server ${server_name} is not within reach, so its status is the last one seen.`;
   if (is_given_up) return "It restarted too often on this server and was stopped there. Deploy it again.";
+  if (status_problem !== null) return status_problem;
   if (deployment === undefined) return "It was not deployed to this server yet.";
   if (deployment.status !== "failed" && deployment.status !== "cancelled-by-user") return scale_problem;
   const before = isRunning(status) ? ", so what ran before still runs" : "";

@@ -7,6 +7,7 @@ import { combinedStatus, onServer } from "./several-servers.ts";
 
 const HERE: ApplicationDestinationRecord = {
   ...{ server_id: 2, destination_id: 20, status: "running:healthy", restart_count: 1, is_given_up: false },
+  status_problem: null,
   ...{ scale_problem: null, server_uuid: "s2", server_name: "web-2", server_ip: "192.0.2.2", server_engine: "docker" },
   ...{ is_server_functional: true, destination_uuid: "d2", destination_name: "main", destination_network: "berth" },
 };
@@ -32,6 +33,7 @@ describe("the record of an application on one of its servers", () => {
   const placement = { ...HERE, project_uuid: "p", project_name: "p", environment_uuid: "e", environment_name: "e" };
   const record = {
     ...{ id: 7, server_id: 1, destination_id: 10, status: "degraded:unhealthy", desired_state: "running" as const },
+    status_problem: "Its data is on node n1, which is down.",
     ...{ placement: { ...placement, server_uuid: "s1" }, restart_count: 9, scale_problem: "No memory.", name: "shop" },
   };
 
@@ -39,6 +41,7 @@ describe("the record of an application on one of its servers", () => {
     const seen = onServer(record, HERE);
     expect(seen).toMatchObject({ id: 7, name: "shop", server_id: 2, destination_id: 20, status: "running:healthy" });
     expect(seen).toMatchObject({ restart_count: 1, scale_problem: null, desired_state: "running" });
+    expect(seen.status_problem).toBeNull();
     expect(seen.placement).toMatchObject({ project_uuid: "p", server_uuid: "s2", destination_network: "berth" });
   });
 
@@ -83,6 +86,7 @@ describe("what is shown of a server", () => {
     ["that it was never deployed there", {}, undefined, /not deployed to this server yet/],
     ["that the server does not answer", { is_server_functional: false }, deployment, /web-2 is not within reach/],
     ["that it was given up", { is_given_up: true }, deployment, /restarted too often/],
+    ["why it cannot run", { status_problem: "Its data is on node n2." }, deployment, /Its data is on node n2/],
     ["why it lacks containers", { scale_problem: "No memory." }, deployment, /No memory/],
     [
       "that what ran before still runs",

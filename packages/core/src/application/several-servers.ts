@@ -4,7 +4,7 @@ import type { ApplicationDestinationRecord } from "../ports/application-destinat
 import type { Placement, ResourceRecord } from "../ports/records.ts";
 
 /** The part of an application's record that differs between its servers. */
-type OnServer = Pick<ResourceRecord, "server_id" | "destination_id" | "status" | "desired_state"> & {
+type OnServer = Pick<ResourceRecord, "server_id" | "destination_id" | "status" | "status_problem" | "desired_state"> & {
   readonly placement?: Placement;
   readonly restart_count?: number;
   readonly scale_problem?: string | null;
@@ -15,12 +15,14 @@ type OnServer = Pick<ResourceRecord, "server_id" | "destination_id" | "status" |
  * server by it, then works for that server.
  */
 export function onServer<Record extends OnServer>(record: Record, here: ApplicationDestinationRecord): Record {
-  const { server_id, destination_id, status, restart_count, is_given_up, scale_problem, ...placement } = here;
+  const { server_id, destination_id, status, status_problem, restart_count, is_given_up, scale_problem, ...placement } =
+    here;
   return {
     ...record,
     server_id,
     destination_id,
     status,
+    status_problem,
     desired_state: is_given_up ? "stopped" : record.desired_state,
     ...(record.placement === undefined ? {} : { placement: { ...record.placement, ...placement } }),
     ...(record.restart_count === undefined ? {} : { restart_count }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { InitScript, initScripts } from "../application/init-script.ts";
 import { BackupConfiguration } from "../backup/backup-view.ts";
-import { shownStatus } from "../deploy/shown-status.ts";
+import { STATUS_PROBLEM, shownStatus } from "../deploy/shown-status.ts";
 import { LIMIT_FIELDS } from "../limits.ts";
 import type { DatabaseRecord } from "../ports/database.ts";
 import { forwardOf } from "../server/forward.ts";
@@ -68,6 +68,7 @@ const COMMON = {
   name: text,
   description: textOrNull,
   status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
+  status_problem: textOrNull.describe(STATUS_PROBLEM),
   image: text,
   is_public: flag.describe("Reachable from outside its server."),
   public_port: integer.nullable(),
@@ -228,6 +229,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     name: database.name,
     description: database.description,
     status: shownStatus(database),
+    status_problem: database.status_problem,
     is_public: database.is_public,
     public_port: database.public_port,
     // A stopped database has no forward, so an old problem of its port is not shown.

@@ -44,12 +44,19 @@ export type Operation =
       readonly deploymentId: number;
     }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
-  | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
+  | {
+      readonly type: "set_status";
+      readonly resourceId: number;
+      readonly status: string;
+      /** Why it cannot run; `null`: it can, or nobody knows. */
+      readonly problem: string | null;
+    }
   /** Sets the status of a service and of each of its containers, by name. */
   | {
       readonly type: "set_statuses";
       readonly resourceId: number;
       readonly status: string;
+      readonly problem: string | null;
       readonly containers: Readonly<Record<string, string>>;
     }
   /** Stops a release that exceeds its restart limit, until somebody asks to start it. */

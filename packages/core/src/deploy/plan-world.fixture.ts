@@ -169,7 +169,11 @@ export function applyOperations({ wanted, observed }: World, operations: readonl
         }));
         break;
       case "set_status":
-        change(operation.resourceId, (current) => ({ ...current, status: operation.status }));
+        change(operation.resourceId, (current) => ({
+          ...current,
+          status: operation.status,
+          statusProblem: operation.problem,
+        }));
         break;
       case "give_up":
         change(operation.resourceId, (current) => ({ ...current, desiredState: "stopped" }));

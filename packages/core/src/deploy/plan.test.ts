@@ -278,7 +278,7 @@ describe("a preview", () => {
   test("does not count for its application's status", () => {
     const only = { ...subject, releases: [of7] };
     expect(plan(wanted([only]), observed([seen("d7")], { sites: up }))).toEqual([
-      { type: "set_status", resourceId: 1, status: "exited:unhealthy" },
+      { type: "set_status", resourceId: 1, status: "exited:unhealthy", problem: null },
     ]);
   });
 
@@ -308,7 +308,36 @@ describe("the status", () => {
   ])("%s", (_title, subject, state, health, status) => {
     const releases = state ? [state] : [];
     const operations = plan(wanted([subject]), observed(releases, { health: new Map([["d1", health]]) }));
-    expect(operations).toContainEqual({ type: "set_status", resourceId: 1, status });
+    expect(operations).toContainEqual({ type: "set_status", resourceId: 1, status, problem: null });
+  });
+
+  const problem = "Its data is on node n2, which is down.";
+  const waiting = seen("d1", { state: "created", problem });
+  const lost = { type: "set_status", resourceId: 1, status: "degraded:unhealthy", problem };
+  test.each<[string, Partial<WantedResource>, ReleaseState, readonly object[]]>([
+    ["of what cannot run says why", {}, waiting, [lost]],
+    ["of what cannot run is said once", { status: "degraded:unhealthy", statusProblem: problem }, waiting, []],
+    [
+      "of what cannot run for another reason says the new one",
+      { status: "degraded:unhealthy", statusProblem: "Other." },
+      waiting,
+      [lost],
+    ],
+    [
+      "of what runs again says no reason any more",
+      { statusProblem: problem },
+      seen("d1"),
+      [{ ...lost, status: "running:healthy", problem: null }],
+    ],
+  ])("%s", (_title, change, state, expected) => {
+    const health = new Map([["d1", "healthy" as const]]);
+    const operations = plan(wanted([resource(change)]), observed([state], { health }));
+    expect(operations.filter(({ type }) => type === "set_status")).toEqual(expected);
+  });
+
+  test("of what is stopped says no reason", () => {
+    const stopped = resource({ status: "exited:unhealthy", statusProblem: problem, desiredState: "stopped" });
+    expect(plan(wanted([stopped]), observed([waiting]))[0]).toMatchObject({ type: "set_status", problem: null });
   });
 
   test("reports restarts", () => {
@@ -438,6 +467,8 @@ test("what an engine sees of a release's health goes before what probes said, on
   const healthy = (health: ReleaseState["health"]) =>
     plan(wanted([resource()]), observed([seen("d1", health ? { health } : {})]));
   expect(healthy("healthy")).toEqual([]);
-  expect(healthy("unhealthy")).toEqual([{ type: "set_status", resourceId: 1, status: "running:unhealthy" }]);
+  expect(healthy("unhealthy")).toEqual([
+    { type: "set_status", resourceId: 1, status: "running:unhealthy", problem: null },
+  ]);
   expect(healthy("starting")).toEqual([]);
 });

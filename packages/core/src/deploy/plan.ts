@@ -25,7 +25,7 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
   const { containers } = resource;
   const status =
     containers === undefined
-      ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed))
+      ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed), seen)
       : setStatuses(resource, containers, seen, wanted, observed);
   // The removal itself stops, unroutes and removes, in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
@@ -234,8 +234,17 @@ const removingParts = (resource: WantedResource): readonly string[] =>
     ? []
     : partsOf(resource).flatMap((part) => (part.isRemoving ? [siteIdOf(resource.uuid, part.pullRequestId)] : []));
 
-function setStatus({ id, status: current }: WantedResource, status: string): Operation[] {
-  return current === status ? [] : [{ type: "set_status", resourceId: id, status }];
+function setStatus(resource: WantedResource, status: string, seen: Seen): Operation[] {
+  const problem = problemOf(resource, seen);
+  const isSame = resource.status === status && (resource.statusProblem ?? null) === problem;
+  return isSame ? [] : [{ type: "set_status", resourceId: resource.id, status, problem }];
+}
+
+/** Why its live release cannot run. */
+function problemOf(resource: WantedResource, seen: Seen): string | null {
+  if (resource.desiredState === "stopped" || resource.isRemoving) return null;
+  const live = liveOf(resource, 0);
+  return (live && seen.get(live.deploymentUuid)?.problem) ?? null;
 }
 
 function setStatuses(
@@ -245,9 +254,12 @@ function setStatuses(
   wanted: Wanted,
   observed: Observed,
 ): Operation[] {
-  const now = serviceStatusOf(resource, containers, seen, wanted, observed);
+  const problem = problemOf(resource, seen);
+  const now = { ...serviceStatusOf(resource, containers, seen, wanted, observed), problem };
   const isSame =
-    resource.status === now.status && containers.every(({ name, status }) => now.containers[name] === status);
+    resource.status === now.status &&
+    (resource.statusProblem ?? null) === problem &&
+    containers.every(({ name, status }) => now.containers[name] === status);
   return isSame ? [] : [{ type: "set_statuses", resourceId: resource.id, ...now }];
 }
 

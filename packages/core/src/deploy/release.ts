@@ -67,6 +67,8 @@ export interface ReleaseState extends ReleaseRef {
   readonly health?: Health | "starting";
   /** The current and the wanted name of its container, where it has a lasting name once it is live. */
   readonly containerName?: { readonly now: string; readonly wanted: string };
+  /** Why it cannot run now, and what to do, as far as the engine knows. */
+  readonly problem?: string;
   /**
    * Containers of a stack, in the order of its compose file, or of an image with several replicas. The fields above
    * summarise them.

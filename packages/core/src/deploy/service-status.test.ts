@@ -42,12 +42,22 @@ describe("the status of a service", () => {
       type: "set_statuses",
       resourceId: 1,
       status: "running:unknown",
+      problem: null,
       containers: { web: "running:healthy", db: "running:unknown" },
     });
     expect(statusesOf(service(), [container("web")])).toMatchObject({
       status: "degraded:unhealthy",
       containers: { web: "running:unknown", db: "exited" },
     });
+  });
+
+  test("says why it cannot run, unless it is stopped", () => {
+    const problem = "Its data is on node n2, which is down.";
+    const state = seen("d1", { state: "created", problem, containers: [container("db", { state: "created" })] });
+    const said = (change: Partial<WantedResource>) =>
+      plan(wanted([service(change)]), observed([state])).find(({ type }) => type === "set_statuses");
+    expect(said({})).toMatchObject({ status: "degraded:unhealthy", problem });
+    expect(said({ desiredState: "stopped", statusProblem: problem })).toMatchObject({ problem: null });
   });
 
   test("is what its deployment found, until the engine has run a check of its own", () => {

@@ -1,7 +1,7 @@
 import type { Health } from "./container-state.ts";
 import { liveOf, type Seen } from "./parts.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
-import { aggregateServiceStatus, type ContainerStatus, REMOVING_STATUS } from "./status.ts";
+import { aggregateServiceStatus, type ContainerStatus, DEGRADED_STATUS, REMOVING_STATUS } from "./status.ts";
 import type { Observed, Wanted, WantedContainer, WantedResource } from "./wanted.ts";
 
 export interface ServiceStatus {
@@ -31,7 +31,9 @@ export function serviceStatusOf(
     isStopped: resource.desiredState === "stopped",
     startingHealth: live && health.get(live.deploymentUuid),
   });
-  return resource.isRemoving ? { ...now, status: REMOVING_STATUS } : now;
+  if (resource.isRemoving) return { ...now, status: REMOVING_STATUS };
+  const isLost = state?.problem !== undefined && resource.desiredState !== "stopped" && !isStarting;
+  return isLost ? { ...now, status: DEGRADED_STATUS } : now;
 }
 
 /**

@@ -14,3 +14,6 @@ export const shownStatus = (resource: { readonly status: string; readonly removi
 /** Services show no health while they are down: `exited`. */
 export const shownServiceStatus = (resource: { readonly status: string; readonly removing_at: Date | null }): string =>
   resource.removing_at === null ? resource.status.replace(/^exited:unhealthy$/, "exited") : REMOVING_STATUS;
+
+/** Description of the field `status_problem` of resources of all kinds. */
+export const STATUS_PROBLEM = "Why it cannot run, and what to do, if Berth knows that.";

@@ -9,6 +9,8 @@ export interface ContainerStatus {
 /** The status of an application or database that never ran or is stopped: unknown health is shown as unhealthy. */
 export const STOPPED_STATUS = "exited:unhealthy";
 export const STARTING_STATUS = "starting:unknown";
+/** The status of what should run, and does not or not all of it. */
+export const DEGRADED_STATUS = "degraded:unhealthy";
 /** The status during a removal. */
 export const REMOVING_STATUS = "removing:unhealthy";
 
@@ -32,7 +34,7 @@ export function aggregateServiceStatus(
 ): string {
   if (isStarting) return STARTING_SERVICE_STATUS;
   if (containers.length === 0) return NO_CONTAINERS_STATUS;
-  const words = { restarting: "degraded:unhealthy", stopped: STOPPED_SERVICE_STATUS };
+  const words = { restarting: DEGRADED_STATUS, stopped: STOPPED_SERVICE_STATUS };
   const counted = containers.filter(({ isExcluded }) => !isExcluded);
   if (counted.length > 0) return aggregate(counted, words);
   const status = aggregate(containers, words);
@@ -51,12 +53,12 @@ function aggregate(
   const isCrashLoop = containers.some(({ state, restartCount }) => state === "exited" && restartCount > 0);
 
   if (containers.length === 0) return words.stopped;
-  if (has("degraded")) return "degraded:unhealthy";
+  if (has("degraded")) return DEGRADED_STATUS;
   if (has("restarting")) return words.restarting;
-  if (isCrashLoop || (has("running") && has("exited"))) return "degraded:unhealthy";
+  if (isCrashLoop || (has("running") && has("exited"))) return DEGRADED_STATUS;
   if (has("running") && has("starting", "created")) return STARTING_STATUS;
   if (has("running")) return `running:${runningHealth(containers)}`;
-  if (has("dead", "removing")) return "degraded:unhealthy";
+  if (has("dead", "removing")) return DEGRADED_STATUS;
   if (has("paused")) return "paused:unknown";
   if (has("starting", "created")) return STARTING_STATUS;
   return words.stopped;

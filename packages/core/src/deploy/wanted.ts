@@ -17,6 +17,8 @@ export interface WantedResource {
   readonly uuid: string;
   readonly kind: ResourceKind;
   readonly status: string;
+  /** Why it could not run when it was last observed. */
+  readonly statusProblem?: string | null | undefined;
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;
   /** It is on another server now. What it left here is removed once its releases there have replaced it. */

@@ -9,6 +9,8 @@ export interface ApplicationDestinationRecord extends ServerPlacement {
   readonly destination_id: number;
   /** `state:health` as last observed on this server. The resource has the combined one. */
   readonly status: string;
+  /** Why it cannot run on this server, and what to do, as last observed. */
+  readonly status_problem: string | null;
   readonly restart_count: number;
   /** It restarted too often on this server, and is stopped there until somebody starts or deploys it. */
   readonly is_given_up: boolean;

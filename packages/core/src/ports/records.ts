@@ -154,6 +154,8 @@ export interface ResourceRecord extends Timestamps, RemovalFlags {
   readonly description: string | null;
   /** `state:health` as in RULES 6, as last observed. */
   readonly status: string;
+  /** Why it cannot run, and what to do, as last observed. */
+  readonly status_problem: string | null;
   readonly desired_state: DesiredState;
   /** Set when deletion was requested; the row is deleted after the removal. */
   readonly removing_at: Date | null;
@@ -175,6 +177,7 @@ export interface ResourceSummaryRecord
     | "server_id"
     | "name"
     | "status"
+    | "status_problem"
     | "removing_at"
     | "created_at"
     | "updated_at"

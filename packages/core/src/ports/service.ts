@@ -59,5 +59,13 @@ export interface ServiceStore
 /** The worker's store of services, across teams. */
 export interface SystemServiceStore {
   /** Records observed statuses of a service and its containers, by name. Only changes are written and reported. */
-  setStatuses(id: number, status: string, containers: Readonly<Record<string, string>>): Promise<void>;
+  setStatuses(
+    id: number,
+    seen: {
+      readonly status: string;
+      readonly containers: Readonly<Record<string, string>>;
+      /** Why it cannot run. Default: nothing is known. */
+      readonly problem?: string | null;
+    },
+  ): Promise<void>;
 }

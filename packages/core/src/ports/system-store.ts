@@ -291,8 +291,11 @@ export interface SystemResourceStore {
    * is made of besides it.
    */
   routing(key: LiveKey, kind?: ResourceKind): Promise<Routing | undefined>;
-  /** Of a resource on several servers, it sets the status on this one, and combines those of all. */
-  setStatus(part: ServerPart, status: string): Promise<void>;
+  /**
+   * Of a resource on several servers, it sets the status on this one, and combines those of all.
+   * @param problem Why it cannot run. Default: nothing is known.
+   */
+  setStatus(part: ServerPart, status: string, problem?: string | null): Promise<void>;
   /** Of a resource on several servers, likewise; the highest count is the resource's. */
   setRestarts(
     part: ServerPart,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApplicationDestination } from "../application/application-view.ts";
 import { DomainConflict, splitUrls } from "../application/domain.ts";
-import { shownServiceStatus } from "../deploy/shown-status.ts";
+import { STATUS_PROBLEM, shownServiceStatus } from "../deploy/shown-status.ts";
 import type { ServiceContainerRecord, ServiceRecord } from "../ports/service.ts";
 import { ENGINES } from "../server/server-settings.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
@@ -64,6 +64,7 @@ export const Service = z
     name: text,
     description: textOrNull,
     status: text.describe("`state:health` of its containers together, e.g. `running:healthy` or `exited`."),
+    status_problem: textOrNull.describe(STATUS_PROBLEM),
     service_type: textOrNull.describe("Of a one-click service: the type of its template."),
     project_uuid: text,
     environment_id: integer,
@@ -119,6 +120,7 @@ export function serviceView(service: ServiceRecord, { containers, secrets, publi
     name: service.name,
     description: service.description,
     status: shownServiceStatus(service),
+    status_problem: service.status_problem,
     service_type: service.service_type,
     project_uuid: placement.project_uuid,
     environment_id: service.environment_id,

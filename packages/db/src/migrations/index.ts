@@ -57,6 +57,7 @@ import { changesOfLeftServers } from "./0291-changes-of-left-servers.ts";
 import { severalServers } from "./0292-several-servers.ts";
 import { logDrains } from "./0293-log-drains.ts";
 import { unchangedContainers } from "./0294-unchanged-containers.ts";
+import { statusProblem } from "./0295-status-problem.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -118,4 +119,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0292-several-servers": severalServers,
   "0293-log-drains": logDrains,
   "0294-unchanged-containers": unchangedContainers,
+  "0295-status-problem": statusProblem,
 };

@@ -16,6 +16,7 @@ export interface ResourceTable extends Timestamps {
   name: string;
   description: string | null;
   status: Generated<string>;
+  status_problem: Generated<string | null>;
   desired_state: Generated<DesiredState>;
   removing_at: Date | null;
   delete_volumes: Generated<boolean>;
@@ -70,6 +71,7 @@ export interface ApplicationDestinationTable {
   server_id: number;
   destination_id: number;
   status: Generated<string>;
+  status_problem: string | null;
   restart_count: Generated<number>;
   is_given_up: Generated<boolean>;
   scale_problem: string | null;

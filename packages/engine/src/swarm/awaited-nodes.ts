@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
-import { answering, clusterNodes, ownNodes, type ReadNodes } from "./nodes.ts";
+import { answering, clusterNodes, namedNodes, ownNodes, type ReadNodes } from "./nodes.ts";
 
 export interface AwaitedNodesOptions {
   /** Client of a manager. */
@@ -61,10 +61,7 @@ export class AwaitedNodes {
     this.keepOnly(new Set(reached.map(({ id }) => id)));
     for (const { id } of reached) if (!this.#returning.has(id)) this.#returning.set(id, nowMs);
     const returning = reached.filter(({ id }) => nowMs - (this.#returning.get(id) ?? nowMs) < returnSeconds * 1000);
-    const names = new Map(own.map(({ id, node }) => [id, node.name]));
-    return [...all.filter(({ isUnknown }) => isUnknown), ...returning].map(
-      ({ id, hostname }) => names.get(id) ?? hostname,
-    );
+    return namedNodes([...all.filter(({ isUnknown }) => isUnknown), ...returning], adapters).map(({ name }) => name);
   }
 }
 

@@ -123,7 +123,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     // The newest of those that run: a task that ended left its container behind.
     const found = meant.findLast(({ info }) => info.State.Running) ?? meant.at(-1);
     if (meant.length === 0 && all.length > 0 && name !== undefined) throw unknownContainer(name, all);
-    if (found?.info.State.Running !== true) await requireNodes({ docker, services, watch }, seen).catch(unplaced);
+    if (found?.info.State.Running !== true) await requireNodes({ services, watch }, seen).catch(unplaced);
     if (found === undefined) throw notRunning();
     return found;
   }
@@ -248,7 +248,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
       async requireNodes(ref) {
         const seen = await watch.find(ref);
-        if (seen !== undefined) await requireNodes({ docker, services, watch }, seen);
+        if (seen !== undefined) await requireNodes({ services, watch }, seen);
       },
       requireFit: (spec) => void (isStack(spec) && fittingPlan(spec, instance)),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),

@@ -54,6 +54,17 @@ export function ownNodes(all: readonly ClusterNode[], adapters: readonly SwarmNo
   });
 }
 
+/** A node with the name by which people know it: that of its server, if it is one of Berth's. */
+export type NamedNode = ClusterNode & { readonly name: string };
+
+export function namedNodes(
+  all: readonly ClusterNode[],
+  adapters: readonly Pick<SwarmNode, "id" | "name">[],
+): readonly NamedNode[] {
+  const names = new Map(adapters.map(({ id, name }) => [id, name]));
+  return all.map((node) => ({ ...node, name: names.get(node.id) ?? node.hostname }));
+}
+
 /** Those that Berth reaches. */
 export async function answering(nodes: readonly OwnNode[]): Promise<readonly OwnNode[]> {
   const answers = await Promise.all(nodes.map(({ node }) => answered(node.docker.ping())));

@@ -3,7 +3,16 @@ import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { ensureVolumes, hasVolume, type VolumeOwner } from "../docker/volumes.ts";
 import { fulfils } from "./constraints.ts";
-import { type ClusterNode, clusterNodes, labelNode, type SwarmNode } from "./nodes.ts";
+import {
+  type ClusterNode,
+  clusterNodes,
+  labelNode,
+  type NamedNode,
+  namedNodes,
+  type OwnNode,
+  type ReadNodes,
+  type SwarmNode,
+} from "./nodes.ts";
 
 /** Label of the node that has the data of a storage. */
 const storageLabel = (storageUuid: string): string => `berth.storage.${storageUuid}`;
@@ -13,7 +22,10 @@ export const readyLabel = (instance: string): string => `berth.ready.${instance}
 export interface PlacementOptions {
   /** Client of a manager. */
   readonly docker: Docker;
-  readonly nodes: readonly (ClusterNode & { readonly node: SwarmNode })[];
+  /** Those that take tasks and answer. */
+  readonly nodes: readonly OwnNode[];
+  /** All servers of the cluster. */
+  readonly adapters: ReadNodes;
   readonly owner: Omit<VolumeOwner, "server">;
 }
 
@@ -41,7 +53,10 @@ export async function pinStorages(
   const [holder] = holders;
   const chosen =
     nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes, constraints) : undefined);
-  if (chosen === undefined || !chosen.isActive) throw unreachable(holder, await clusterNodes(docker));
+  if (chosen === undefined || !chosen.isActive) {
+    const all = namedNodes(await clusterNodes(docker), await options.adapters());
+    throw new DomainError("deploy.start_failed", holder === undefined ? NO_NODE : awayProblem(holder, all));
+  }
   const { node } = chosen;
   await ensureVolumes(node.docker, local, { ...owner, server: node.name });
   for (const mount of local) {
@@ -111,31 +126,31 @@ export const storagesOn = (labels: ClusterNode["labels"]): readonly string[] =>
     label.startsWith(storageLabel("")) ? label.slice(storageLabel("").length) : [],
   );
 
-/** What keeps tasks with these conditions waiting: the node with their data. `undefined`: it takes them, or they have none. */
-export async function lostData(docker: Docker, constraints: readonly string[]): Promise<DomainError | undefined> {
+/**
+ * Why tasks with these conditions wait, and what to do: the node with their data takes none. `undefined`: it does, or
+ * they have no data.
+ */
+export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
   const labels = constraints.flatMap((one) => PIN.exec(one)?.[1] ?? []);
   if (labels.length === 0) return undefined;
-  const all = await clusterNodes(docker);
-  const isWaiting = ({ isReady, isActive }: ClusterNode) => !isReady || !isActive;
-  const holder = all.find((node) => isWaiting(node) && labels.some((label) => node.labels[label] !== undefined));
-  return holder && unreachable(holder.id, all);
+  const isAway = ({ isReady, isActive }: ClusterNode) => !isReady || !isActive;
+  const holder = nodes.find((node) => isAway(node) && labels.some((label) => node.labels[label] !== undefined));
+  return holder && awayProblem(holder.id, nodes);
 }
 
 const PIN = /^node\.labels\.(berth\.storage\..+)==here$/;
 
-function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {
-  if (holder === undefined) return new DomainError("deploy.start_failed", NO_NODE);
-  const node = all.find(({ id }) => id === holder);
-  const [reason, remedy] = whyUnreachable(node);
-  const message = `Its data is on node ${node?.hostname ?? holder}, which ${reason}. ${remedy}`;
-  return new DomainError("deploy.start_failed", message);
+function awayProblem(holder: string, nodes: readonly NamedNode[]): string {
+  const node = nodes.find(({ id }) => id === holder);
+  const [reason, remedy] = whyAway(node);
+  return `Its data is on node ${node?.name ?? holder}, which ${reason}. ${remedy}`;
 }
 
-function whyUnreachable(node: ClusterNode | undefined): readonly [reason: string, remedy: string] {
+function whyAway(node: NamedNode | undefined): readonly [reason: string, remedy: string] {
   const restore = "Start the node again, or restore a backup.";
   if (node?.isReady === false) return ["is down", restore];
   if (node?.isActive === false)
-    return ["is drained or paused", `Let it take containers again: berth cluster activate ${node.hostname}`];
+    return ["is drained or paused", `Let it take containers again: berth cluster activate ${node.name}`];
   return ["does not answer, or is not a server of Berth's", restore];
 }
 

@@ -152,7 +152,7 @@ async function prepare(place: ClusterStackPlace, spec: StackSpec, planned: Stack
   const owner = { instance, resourceUuid, deploymentUuid };
   // One node has all volumes of a compose file, since containers share them.
   const { constraints: pins, holder } = await pinStorages(
-    { docker, nodes: eligible.nodes, owner },
+    { docker, nodes: eligible.nodes, adapters: () => place.watch.allNodes(), owner },
     { storages: plan.volumes },
     holders.flatMap(chosenOf),
   );

@@ -10,9 +10,9 @@ import { answered } from "./answered.ts";
 import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
 import { ensureOverlay, hidesNetworks } from "./network.ts";
 import { type ClusterNode, clusterNodes, labelNode, type OwnNode, type SwarmNode } from "./nodes.ts";
-import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
+import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { serviceSpec, withConditions } from "./service-spec.ts";
-import { type FoundService, placementOf, resumed, type Services, type Task } from "./services.ts";
+import { type FoundService, resumed, type Services, type Task } from "./services.ts";
 import type { ClusterWatch, SeenRelease } from "./watch.ts";
 
 export interface StartPlace {
@@ -73,7 +73,7 @@ async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io
   const chosen = constraintsOf(spec, nodes);
   const owner = { resourceUuid, deploymentUuid };
   const { constraints: pins, holder } = await pinStorages(
-    { docker, nodes, owner: { instance, ...owner } },
+    { docker, nodes, adapters: () => place.watch.allNodes(), owner: { instance, ...owner } },
     spec,
     chosen,
   );
@@ -208,7 +208,7 @@ export async function untilStarted(
  *   lost
  */
 export async function requireNodes(
-  { docker, services, watch }: Pick<StartPlace, "docker" | "services" | "watch">,
+  { services, watch }: Pick<StartPlace, "services" | "watch">,
   seen: SeenRelease,
 ): Promise<void> {
   const states = seen.state.containers?.map(({ state }) => state) ?? [seen.state.state];
@@ -217,7 +217,8 @@ export async function requireNodes(
   for (const service of seen.services) {
     const problem = unplacedOf(await services.tasks(service));
     if (service.isStopped || problem === undefined || (await watch.awaitedNodes.isSettling())) continue;
-    throw (await lostData(docker, placementOf(service.spec))) ?? failed(service, problem);
+    const lost = seen.state.problem;
+    throw lost === undefined ? failed(service, problem) : new DomainError("deploy.start_failed", lost);
   }
 }
 

@@ -279,11 +279,15 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
       expect(nodes.find(({ id }) => id === server?.nodeId)?.isReady).toBe(false);
     });
     const next = specOf(await world.image(), { storages: spec.storages, resourceUuid: spec.resourceUuid });
-    await expect(engine.start(next, io())).rejects.toMatchObject({
-      message: `Its data is on node ${server?.name}, which is down. Start the node again, or restore a backup.`,
+    const problem = `Its data is on node ${server?.name}, which is down. Start the node again, or restore a backup.`;
+    await expect(engine.start(next, io())).rejects.toMatchObject({ message: problem });
+    await eventually(async () => {
+      expect(await engine.inspect(spec)).toMatchObject({ problem });
+      expect((await engine.list()).find(isOf(spec))).toMatchObject({ problem });
     });
     await server?.up();
     await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
+    expect(await engine.inspect(spec)).not.toHaveProperty("problem");
     expect(await ask((await engine.inspect(spec))?.upstream?.host ?? null, "read?file=data/file")).toBe("kept");
     for (const one of all) await remove(one.spec);
   });
@@ -304,5 +308,10 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     await remove(spec);
   });
 });
+
+const isOf =
+  ({ deploymentUuid }: ReleaseSpec) =>
+  (one: { readonly deploymentUuid: string }) =>
+    one.deploymentUuid === deploymentUuid;
 
 const NODE = "com.docker.swarm.node.id";

@@ -12,10 +12,20 @@ import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
 import { AssignedTasks } from "./assigned-tasks.ts";
 import { AwaitedNodes, type AwaitedNodesOptions } from "./awaited-nodes.ts";
-import { answering, type ClusterNode, clusterNodes, type OwnNode, ownNodes, type SwarmNode } from "./nodes.ts";
+import {
+  answering,
+  type ClusterNode,
+  clusterNodes,
+  type NamedNode,
+  namedNodes,
+  type OwnNode,
+  ownNodes,
+  type SwarmNode,
+} from "./nodes.ts";
+import { lostData } from "./placement.ts";
 import { RestartCounts } from "./restart-counts.ts";
-import type { FoundService, Services } from "./services.ts";
-import { byAge, clusterState, type ReleaseService } from "./state.ts";
+import { type FoundService, placementOf, type Services } from "./services.ts";
+import { byAge, clusterState } from "./state.ts";
 import { partOfTask } from "./task-part.ts";
 
 export interface ClusterWatchOptions extends AwaitedNodesOptions {
@@ -82,7 +92,9 @@ export class ClusterWatch {
   /** Numbers of replicas that the swarm removes, by deployment. */
   readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
-  #services: readonly ReleaseService[] | undefined;
+  #services: readonly FoundService[] | undefined;
+  /** As last looked up. */
+  #nodes: readonly NamedNode[] = [];
   #readyIds: ReadonlySet<string> = new Set();
   #isFailureReported = false;
 
@@ -174,6 +186,7 @@ export class ClusterWatch {
   async #ownNodes(isFresh = false): Promise<readonly OwnNode[]> {
     const { docker, nodes } = this.#options;
     const [all, adapters] = await Promise.all([clusterNodes(docker), nodes(isFresh)]);
+    this.#nodes = namedNodes(all, adapters);
     return ownNodes(all, adapters);
   }
 
@@ -253,7 +266,7 @@ export class ClusterWatch {
     return tasks.flatMap((task) => partOfTask(task, this.#options.instance) ?? []);
   }
 
-  #statesOf(services: readonly ReleaseService[], parts: readonly ReleasePart[]): readonly ReleaseState[] {
+  #statesOf(services: readonly FoundService[], parts: readonly ReleasePart[]): readonly ReleaseState[] {
     const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
     const byRelease = Map.groupBy(services, ({ ref }) => ref.deploymentUuid);
     return [...byRelease].flatMap(([deploymentUuid, ofRelease]) => {
@@ -262,8 +275,17 @@ export class ClusterWatch {
       const leaving = this.#leaving.get(deploymentUuid);
       const own = byDeployment.get(deploymentUuid) ?? [];
       const staying = own.filter(({ container }) => leaving?.has(container.number ?? 0) !== true);
-      return clusterState(first.ref, ofRelease, staying, this.#restarts.of(deploymentUuid));
+      const state = clusterState(first.ref, ofRelease, staying, this.#restarts.of(deploymentUuid));
+      const problem = this.#problemOf(state, ofRelease);
+      return problem === undefined ? state : { ...state, problem };
     });
+  }
+
+  #problemOf(state: ReleaseState, services: readonly FoundService[]): string | undefined {
+    const states = state.containers?.map((container) => container.state) ?? [state.state];
+    if (!states.some((one) => WAITING.has(one) || one === "restarting")) return undefined;
+    const wanted = services.filter(({ isStopped }) => !isStopped);
+    return wanted.map(({ spec }) => lostData(this.#nodes, placementOf(spec))).find((problem) => problem !== undefined);
   }
 
   #lastParts(): readonly ReleasePart[] | undefined {
@@ -314,6 +336,7 @@ export class ClusterWatch {
     const { services, docker, onNodes } = this.#options;
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     if (signal.aborted) return;
+    this.#nodes = namedNodes(nodes, own);
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
     this.awaitedNodes.keepOnly(new Set(nodes.filter(({ isReady }) => !isReady).map(({ id }) => id)));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);

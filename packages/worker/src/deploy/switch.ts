@@ -66,12 +66,12 @@ async function recordHealthy(
     const state = await adapters.engine.inspect(ref);
     if (hasPassedOwnCheck) onHealthy(deployment.uuid);
     const recorded = own.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
-    const { status, containers } = containerStatuses(recorded, state, {
+    const seen = containerStatuses(recorded, state, {
       isStarting: false,
       isStopped: false,
       startingHealth: hasPassedOwnCheck ? "healthy" : undefined,
     });
-    return saveAtEnd((tx) => tx.services.setStatuses(resource_id, status, containers));
+    return saveAtEnd((tx) => tx.services.setStatuses(resource_id, seen));
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await adapters.engine.inspect(ref);
