@@ -93,12 +93,12 @@ export function clusterNodes(context: UseCaseContext) {
       requireStaying(server);
       const cluster = await clusterOf(context, server);
       const nodes = await cluster.nodes();
-      const node = nodes.find(({ id }) => id === nodeId);
-      if (node === undefined) throw notFound("Node");
-      assertNodeChange(nodes, node, change, server.swarm_node_id);
       const nodeServer = (await stores.servers.list()).items.find(
         ({ swarm_cluster, swarm_node_id }) => swarm_cluster === server.id && swarm_node_id === nodeId,
       );
+      const node = namedNode(nodes, nodeId, nodeServer);
+      if (node === undefined) throw notFound("Node");
+      assertNodeChange(nodes, node, change, server.swarm_node_id);
       if (is_ingress !== undefined) {
         assertIngressChange(nodeServer, server, is_ingress);
         if (is_ingress) assertReady(node);
@@ -225,7 +225,7 @@ export function clusters(context: UseCaseContext) {
       }
       const cluster = await clusterOf(context, head);
       const nodes = await cluster.nodes();
-      const node = nodes.find(({ id }) => id === nodeId);
+      const node = namedNode(nodes, nodeId, server);
       if (node !== undefined) {
         assertMayLeave(nodes, node, change);
         // A manager that left without this would count as one that does not answer.
@@ -252,6 +252,16 @@ export function clusters(context: UseCaseContext) {
       return { message: `The tokens to join the cluster of ${server.name} are new. Its nodes stay.` };
     },
   };
+}
+
+/** The node with the name by which people know it: that of its server, if it is one of Berth's. */
+function namedNode(
+  nodes: readonly SeenClusterNode[],
+  nodeId: string,
+  server: Pick<ServerRecord, "name"> | undefined,
+): SeenClusterNode | undefined {
+  const node = nodes.find(({ id }) => id === nodeId);
+  return node && { ...node, hostname: server?.name ?? node.hostname };
 }
 
 /** `undefined` while the managers choose another leader, as they do when their number changes. */
