@@ -96,7 +96,7 @@ export function ServersPage() {
         <SchemaForm
           schema={ServerCreate}
           groups={FIELDS}
-          values={{}}
+          values={{ proxy_type: "caddy" }}
           fixed={{ instant_validate: true }}
           isNew
           choices={{ private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })) }}

@@ -65,7 +65,7 @@ export function assertIngressChange<T extends NodeServer & Pick<ServerRecord, "p
   }
   const other = [head, node].find(({ proxy_type }) => proxy_type !== SHARING_PROXY);
   if (other === undefined) return;
-  const message = `Server ${other.name} has the proxy ${other.proxy_type}, which cannot share certificates. Set its proxy to ${SHARING_PROXY} first.`;
+  const message = `Server ${other.name} has the proxy ${other.proxy_type}, which cannot share certificates. Change it first: berth servers update ${other.name} --proxy-type ${SHARING_PROXY.toLowerCase()}`;
   throw new DomainError("resource.state", message);
 }
 
