@@ -60,12 +60,12 @@ describe("a database that is attached", () => {
 
   test("keeps its references when it is renamed, by its uuid where another one has that name", async () => {
     await attach();
-    const value = `{{database.${name}.url}}?a=1,{{ team.X }},{{ database.${db.uuid}.url }}`;
+    const value = `{{database.${name}.url}}?a=1,{{ team.X }},{{ database.${db.uuid}.host }}`;
     await at.own.envs.create(app, { key: "MIXED", value });
     const { message } = await at.own.databases.update(db.uuid, { name: `${name} new` });
     expect(message).toBe("Database updated. 4 variables that reference it have its new name.");
     const renamed = `{{ database.${name} new.url }}`;
-    const rest = `?a=1,{{ team.X }},{{ database.${db.uuid}.url }}`;
+    const rest = `?a=1,{{ team.X }},{{ database.${db.uuid}.host }}`;
     expect(new Set(await valuesOf())).toEqual(new Set([`DATABASE_URL=${renamed}`, `MIXED=${renamed}${rest}`]));
     expect(await realValue()).toContain(`@${db.uuid}:5432/postgres`);
     await at.own.databases.create("postgresql", { ...at.where, name: `${name} taken` });
@@ -82,6 +82,18 @@ describe("a database that is attached", () => {
       message: "Database updated.",
     });
     expect(await valuesOf()).toContain(`DATABASE_URL={{ database.${name}.url }}`);
+  });
+
+  test("is used by its parts as by its URL: shown, renamed and detached, and the URL is attached beside them", async () => {
+    await at.own.envs.create(app, { key: "DB_HOST", value: `{{ database.${name}.host }}` });
+    const used = (await at.own.attachments.list(app, {})).items.map(({ key }) => key);
+    expect(new Set(used)).toEqual(new Set(["DB_HOST"]));
+    await expect(attach({ as: "DB_HOST" })).rejects.toMatchObject({ code: "resource.already_exists" });
+    await attach();
+    await at.own.databases.update(db.uuid, { name: `${name} new` });
+    expect(await valuesOf()).toContain(`DB_HOST={{ database.${name} new.host }}`);
+    await at.own.attachments.detach(db.uuid, { resource_uuid: app.uuid });
+    expect(await valuesOf()).toEqual([]);
   });
 
   test("is attached once, however often it is asked for, and never over another value", async () => {

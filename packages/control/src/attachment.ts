@@ -9,7 +9,15 @@ import {
   referableName,
   seenDatabase,
 } from "@berth/core/database";
-import { databaseNameIn, databaseReference, referencesIn, referenceText, withReference } from "@berth/core/env";
+import {
+  type DatabaseProperty,
+  databaseIn,
+  databaseNameIn,
+  databaseReference,
+  referencesIn,
+  referenceText,
+  withDatabaseName,
+} from "@berth/core/env";
 import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Stores } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -54,7 +62,7 @@ export function attachments(context: UseCaseContext) {
         const resource = await findClient(tx, database, resource_uuid);
         const value = databaseReferenceText(referableName(database, await namesakesOf(tx, database)));
         const current = await tx.envs.findByKey(resource.id, as, false);
-        const isAttached = current !== undefined && (await namesOnly(tx, resource, current.value, database));
+        const isAttached = current !== undefined && (await namesOnly(tx, resource, current.value, database)) === "url";
         if (current !== undefined && !isAttached) throw taken(resource, as);
         if (!isAttached) await envs({ ...context, stores: tx }).create(resource, { key: as, value });
         const made = (await attachmentsIn(tx, database)).find(
@@ -85,8 +93,8 @@ export function attachments(context: UseCaseContext) {
         for (const { key, is_preview } of used) {
           const variable = await tx.envs.findByKey(resource.id, key, is_preview);
           if (variable === undefined) continue;
-          const isUrl = await namesOnly(tx, resource, variable.value, database);
-          if (isUrl) await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
+          const isOnlyName = (await namesOnly(tx, resource, variable.value, database)) !== undefined;
+          if (isOnlyName) await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
           else mixed.add(key);
         }
         const [first] = mixed;
@@ -118,17 +126,17 @@ export async function requireUnused(stores: Stores, database: ResourceRecord, ac
 export async function renamingReferences(tx: Stores, before: DatabaseRecord) {
   const named = (await attachmentsIn(tx, before)).filter(
     ({ database_uuid, reference, problem }) =>
-      database_uuid === before.uuid && problem === null && reference === databaseReferenceText(before.name),
+      database_uuid === before.uuid && problem === null && namesIn([reference]).includes(before.name),
   );
   return async (after: DatabaseRecord): Promise<number> => {
     if (named.length === 0 || after.name === before.name) return 0;
-    const to = databaseReference(referableName(after, await namesakesOf(tx, after)));
+    const to = referableName(after, await namesakesOf(tx, after));
     const variables = (await tx.envs.namingDatabases(before.environment_id)).filter(({ resource, key, is_preview }) =>
       named.some((one) => one.resource_uuid === resource.uuid && one.key === key && one.is_preview === is_preview),
     );
     for (const { resource, uuid, value } of variables) {
       await tx.envs.update(resource.id, uuid, {
-        value: value && withReference(value, databaseReference(before.name), to),
+        value: value && withDatabaseName(value, before.name, to),
       });
     }
     return variables.length;
@@ -144,7 +152,7 @@ async function attachmentsIn(
     ...variable,
     references: referencesIn([variable.value]).filter((reference) => databaseNameIn(reference) !== undefined),
   }));
-  const names = variables.flatMap(({ references }) => references.flatMap((one) => databaseNameIn(one) ?? []));
+  const names = namesIn(variables.map(({ value }) => value));
   const ids = [...new Set(variables.map(({ resource }) => resource.id))];
   const named = Map.groupBy(await stores.databases.namedBy(ids, [...new Set(names)]), ({ resource_id }) => resource_id);
   return variables.flatMap(({ references, resource, key, is_preview }) =>
@@ -165,27 +173,31 @@ async function attachmentsIn(
   );
 }
 
+const namesIn = (values: readonly (string | null)[]): readonly string[] =>
+  referencesIn(values).flatMap((reference) => databaseNameIn(reference) ?? []);
+
 const matching = (seen: readonly NamedDatabase[], name: string): readonly NamedDatabase[] =>
   seen.filter(({ database }) => database.uuid === name || database.name === name);
 
 function wayTo(name: string, one: NamedDatabase, all: readonly NamedDatabase[]): Pick<Attachment, "route" | "problem"> {
-  const problem = seenDatabase(name, all)?.problem;
+  const problem = seenDatabase(databaseReference(name), all)?.problem;
   if (problem !== undefined) return { route: null, problem };
   const reach = databaseReach(one.client, one.database, one.secrets);
   return "problem" in reach ? { route: null, problem: reach.problem } : { route: reach.route, problem: null };
 }
 
-/** Whether the value is the URL of this database and nothing else. */
+/** What the value means of this database, if it means nothing else. */
 async function namesOnly(
   tx: Stores,
   { id }: ResourceRecord,
   value: string | null,
   { uuid }: DatabaseRecord,
-): Promise<boolean> {
+): Promise<DatabaseProperty | undefined> {
   const [reference] = referencesIn([value]);
-  const name = reference === undefined ? undefined : databaseNameIn(reference);
-  if (reference === undefined || name === undefined || !isSameReference(value, referenceText(reference))) return false;
-  return matching(await tx.databases.namedBy([id], [name]), name).some(({ database }) => database.uuid === uuid);
+  const found = reference && databaseIn(reference);
+  if (!reference || !found || !isSameReference(value, referenceText(reference))) return undefined;
+  const named = matching(await tx.databases.namedBy([id], [found.name]), found.name);
+  return named.some(({ database }) => database.uuid === uuid) ? found.property : undefined;
 }
 
 /** Ignores spaces around and within the braces. */

@@ -27,7 +27,7 @@ async function seenDatabases(
   const named = await namedDatabases(context, seeing, names);
   return seeing.resourceIds.flatMap((resource_id) => {
     const own = named.filter((one) => one.resource_id === resource_id);
-    return names.flatMap((name) => seenDatabase(name, own) ?? []);
+    return references.flatMap((reference) => seenDatabase(reference, own) ?? []);
   });
 }
 

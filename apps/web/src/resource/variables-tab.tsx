@@ -1,4 +1,4 @@
-import { databaseNameIn, EnvCreate, referencesIn } from "@berth/core/env";
+import { databaseIn, EnvCreate, referencesIn } from "@berth/core/env";
 import { Anchor, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -170,10 +170,10 @@ function Value({ variable: { value, is_shown_once, is_really_required, is_shared
 /** Where the shared parts of a value come from. */
 function originsOf({ value = null, is_shared }: Variable): readonly string[] {
   const origins = referencesIn([value]).map((reference) => {
-    const database = databaseNameIn(reference);
+    const database = databaseIn(reference);
     return database === undefined
       ? `${reference.key} of the ${reference.scope}`
-      : `the URL of the database ${database}`;
+      : `the ${database.property === "url" ? "URL" : database.property} of the database ${database.name}`;
   });
   if (origins.length > 0) return [`from ${origins.join(" and ")}`];
   return is_shared ? ["shared value"] : [];

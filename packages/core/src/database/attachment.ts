@@ -21,7 +21,9 @@ export const DatabaseDetach = z.strictObject({
   resource_uuid: z.string().describe("The resource to detach it from."),
   as: variableName
     .optional()
-    .describe("Only this variable. Default: all variables that contain the database's URL and nothing else."),
+    .describe(
+      "Only this variable. Default: all variables that contain the database's URL, or a part of it, and nothing else.",
+    ),
 });
 export type DatabaseDetach = z.infer<typeof DatabaseDetach>;
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DATABASE_PROPERTIES, databaseReference } from "../env/env-value.ts";
 import type { DatabaseClient } from "../ports/database.ts";
 import { databaseDefaults } from "./database.ts";
 import { databaseReach, seenDatabase } from "./database-address.ts";
@@ -125,12 +126,24 @@ describe("a database is reached", () => {
     });
     // Have only the fields that are read.
     const both = [named("b4"), named("c5")] as unknown as Parameters<typeof seenDatabase>[1];
-    expect(seenDatabase("shopdb", both)).toMatchObject({
+    expect(seenDatabase(databaseReference("shopdb"), both)).toMatchObject({
       value: null,
       problem:
         "2 databases of the environment are named shopdb: b4, c5. Name one by its uuid, such as {{ database.b4.url }}, or give them different names.",
     });
-    expect(seenDatabase("c5", both)).toMatchObject({ value: `${LOGIN}c5:5432/shop`, key: "c5.url" });
-    expect(seenDatabase("none", both)).toBeUndefined();
+    expect(seenDatabase(databaseReference("c5"), both)).toMatchObject({ value: `${LOGIN}c5:5432/shop`, key: "c5.url" });
+    expect(seenDatabase(databaseReference("none"), both)).toBeUndefined();
+  });
+
+  test("in parts, for programs that take no URL", () => {
+    const one = { resource_id: 1, client: client(), database: database({ uuid: "b4" }), secrets, is_shown_once: false };
+    // Has only the fields that are read.
+    const seen = [one] as unknown as Parameters<typeof seenDatabase>[1];
+    const url = new URL(seenDatabase(databaseReference("b4"), seen)?.value ?? "");
+    const parts = DATABASE_PROPERTIES.map((property) => seenDatabase(databaseReference("b4", property), seen)?.value);
+    const login = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
+    expect(parts).toEqual([url.href, "b4", "5432", ...login, "shop"]);
+    expect(seenDatabase({ scope: "database", key: "b4.hostname" }, seen)).toBeUndefined();
+    expect(seenDatabase({ scope: "team", key: "b4.url" }, seen)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { databaseReference } from "../env/env-value.ts";
+import { type DatabaseProperty, databaseIn, referenceText, type SharedReference } from "../env/env-value.ts";
 import type { DatabaseClient, DatabaseRecord, NamedDatabase } from "../ports/database.ts";
 import type { SeenVariable } from "../ports/shared-variable.ts";
 import { ENGINES } from "../server/server-settings.ts";
@@ -62,15 +62,36 @@ export function databaseReach(client: DatabaseClient, database: Reached, secrets
   return { problem: `${problem}: it is in another network or on another server, and not public. ${remedy}` };
 }
 
-/** The value of a variable that references a database by `name`; `undefined` if no database has that name or uuid. */
-export function seenDatabase(name: string, seen: readonly NamedDatabase[]): SeenVariable | undefined {
+/** The value of a reference to a database; `undefined` if it is none, or no database has that name or uuid. */
+export function seenDatabase(reference: SharedReference, seen: readonly NamedDatabase[]): SeenVariable | undefined {
+  const asked = databaseIn(reference);
+  if (asked === undefined) return undefined;
+  const { name, property } = asked;
   const found = seen.filter(({ database }) => database.uuid === name || database.name === name);
   const [first] = found;
   if (first === undefined) return undefined;
   const { resource_id, client, database, secrets, is_shown_once } = first;
   const address = found.length > 1 ? ambiguous(name, found) : databaseReach(client, database, secrets);
-  const variable = { ...databaseReference(name), resource_id, is_shown_once };
-  return "problem" in address ? { ...variable, value: null, ...address } : { ...variable, value: address.url };
+  const variable = { ...reference, resource_id, is_shown_once };
+  if ("problem" in address) return { ...variable, value: null, ...address };
+  const value = partOf(address.url, property);
+  if (value !== "") return { ...variable, value };
+  const problem = `The URL of the database ${name} has no ${property}. Write the value instead of ${referenceText(reference)}.`;
+  return { ...variable, value: null, problem };
+}
+
+/** A part of a database's URL as programs expect it, which is empty where the URL lacks it. */
+function partOf(url: string, property: DatabaseProperty): string {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const parts: Readonly<Record<DatabaseProperty, string>> = {
+    url,
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port,
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    name: decodeURIComponent(pathname.slice(1)),
+  };
+  return parts[property];
 }
 
 function ambiguous(name: string, found: readonly NamedDatabase[]) {

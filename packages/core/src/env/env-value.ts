@@ -7,11 +7,15 @@ export type SharedScope = (typeof SHARED_SCOPES)[number];
 /** The first word of a reference: the owner of a shared variable, or `database` for `{{ database.NAME.url }}`. */
 export type ReferenceScope = SharedScope | "database";
 
+/** What a reference to a database can mean: its URL, or a part of it. */
+export const DATABASE_PROPERTIES = ["url", "host", "port", "user", "password", "name"] as const;
+export type DatabaseProperty = (typeof DATABASE_PROPERTIES)[number];
+
 /** Values that the references of a resource have, by scope and key. */
 export type SharedVariables = { readonly [Scope in ReferenceScope]?: ReadonlyMap<string, string> };
 
 const REFERENCE =
-  /\{\{\s*(?:(team|project|environment|server)\.([A-Za-z_][A-Za-z0-9_.]*)|(database)\.([^{}\r\n]{1,255}?\.url))\s*\}\}/g;
+  /\{\{\s*(?:(team|project|environment|server)\.([A-Za-z_][A-Za-z0-9_.]*)|(database)\.([^{}\r\n]{1,255}?\.[a-z]+))\s*\}\}/g;
 const ONLY_REFERENCE = new RegExp(`^\\s*${REFERENCE.source}\\s*$`);
 
 /**
@@ -29,7 +33,7 @@ export function interpolate(value: string, shared: SharedVariables): string {
   });
 }
 
-/** A reference of the form `{{ scope.KEY }}`. For a database the key is `NAME.url`, with its name or uuid. */
+/** A reference of the form `{{ scope.KEY }}`. For a database the key is `NAME.PROPERTY`, with its name or uuid. */
 export interface SharedReference {
   readonly scope: ReferenceScope;
   readonly key: string;
@@ -39,14 +43,25 @@ export interface SharedReference {
 const parted = ([owner, variable = "", database, property = ""]: readonly (string | undefined)[]): SharedReference =>
   database === undefined ? { scope: owner as SharedScope, key: variable } : { scope: "database", key: property };
 
-const URL_KEY = ".url";
+/** @param name Its name or uuid. */
+export const databaseReference = (name: string, property: DatabaseProperty = "url"): SharedReference => ({
+  scope: "database",
+  key: `${name}.${property}`,
+});
 
-/** The reference to a database's URL. @param name Its name or uuid. */
-export const databaseReference = (name: string): SharedReference => ({ scope: "database", key: `${name}${URL_KEY}` });
+/** What a reference means of which database, by its name or uuid; `undefined` for other references. */
+export function databaseIn({ scope, key }: SharedReference): DatabaseReference | undefined {
+  if (scope !== "database") return undefined;
+  const dot = key.lastIndexOf(".");
+  const property = DATABASE_PROPERTIES.find((one) => one === key.slice(dot + 1));
+  return property && { name: key.slice(0, dot), property };
+}
+export interface DatabaseReference {
+  readonly name: string;
+  readonly property: DatabaseProperty;
+}
 
-/** The name or uuid in a reference to a database; `undefined` for other references. */
-export const databaseNameIn = ({ scope, key }: SharedReference): string | undefined =>
-  scope === "database" ? key.slice(0, -URL_KEY.length) : undefined;
+export const databaseNameIn = (reference: SharedReference): string | undefined => databaseIn(reference)?.name;
 
 /** Whether references can contain this name: not with braces or line breaks. */
 export const isReferable = (name: string): boolean => {
@@ -69,11 +84,12 @@ export function referencesIn(values: Iterable<string | null>): readonly SharedRe
   return [...found.values()];
 }
 
-/** The value with one of its references replaced by another, wherever it occurs. */
-export const withReference = (value: string, from: SharedReference, to: SharedReference): string =>
-  value.replace(REFERENCE, (reference, ...groups: readonly (string | undefined)[]) =>
-    referenceText(parted(groups)) === referenceText(from) ? referenceText(to) : reference,
-  );
+/** The value with its references to a database changed to another name or uuid. */
+export const withDatabaseName = (value: string, from: string, to: string): string =>
+  value.replace(REFERENCE, (reference, ...groups: readonly (string | undefined)[]) => {
+    const found = databaseIn(parted(groups));
+    return found?.name === from ? referenceText(databaseReference(to, found.property)) : reference;
+  });
 
 /** Whether the whole value is one reference. */
 export const isShared = (value: string | null): boolean => value !== null && ONLY_REFERENCE.test(value);

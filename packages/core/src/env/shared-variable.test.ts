@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EnvRecord } from "../ports/records.ts";
 import type { SeenVariable } from "../ports/shared-variable.ts";
 import { newEnv } from "./env.ts";
-import { isReferable } from "./env-value.ts";
+import { isReferable, withDatabaseName } from "./env-value.ts";
 import {
   envViews,
   newSharedVariable,
@@ -93,20 +93,38 @@ describe("variables that refer to shared ones", () => {
 describe("variables that name databases", () => {
   const url = "postgres://u:p%40ss@b4:5432/shop";
   const found = seen("database", "my shop-2.url", url);
+  const parts = [seen("database", "my shop-2.host", "b4"), seen("database", "my shop-2.port", "5432")];
   const refused = { ...seen("database", "far.url", null), problem: "It is far away." };
 
   test.each([
     ["{{ database.my shop-2.url }}", url],
     ["{{database.my shop-2.url}}?pool=5", `${url}?pool=5`],
-    ["{{ database.my shop-2.host }}", "{{ database.my shop-2.host }}"],
+    ["{{ database.my shop-2.host }}:{{ database.my shop-2.port }}", "b4:5432"],
+    ["{{ database.my shop-2.hostname }}", "{{ database.my shop-2.hostname }}"],
+    ["{{ database.my shop-2 }}", "{{ database.my shop-2 }}"],
     ["{{ database.far.url }}", "{{ database.far.url }}"],
   ])("%j run as %j", (value, expected) => {
-    expect(resolveEnvs([env("A", value)], [found, refused]).envs[0]?.value).toBe(expected);
+    expect(resolveEnvs([env("A", value)], [found, ...parts, refused]).envs[0]?.value).toBe(expected);
   });
 
-  test("hide the password by itself too", () => {
-    const { shared } = resolveEnvs([env("A", "{{ database.my shop-2.url }}")], [found]);
+  test("hide the password by itself too, and nothing that is no secret", () => {
+    const { shared } = resolveEnvs([env("A", "{{ database.my shop-2.url }}")], [found, ...parts]);
     expect(shared.map(({ value }) => value)).toEqual([url, "p@ss"]);
+    const password = seen("database", "my shop-2.password", "p@ss");
+    expect(resolveEnvs([], [password]).shared.map(({ value }) => value)).toEqual(["p@ss"]);
+  });
+
+  test("are named with a property that databases do not have", () => {
+    const reference = "{{ database.my shop-2.hostname }}";
+    expect(resolveEnvs([env("A", reference)], [found]).unknown).toMatchObject([{ references: [reference] }]);
+  });
+
+  test("keep the property when the database gets another name", () => {
+    const value = "{{ database.a.host.url }} {{database.shop.host}}:{{ database.shop.port }} {{ database.shop.x }}";
+    expect(withDatabaseName(value, "shop", "b4")).toBe(
+      "{{ database.a.host.url }} {{ database.b4.host }}:{{ database.b4.port }} {{ database.shop.x }}",
+    );
+    expect(withDatabaseName(value, "a.host", "b4")).toContain("{{ database.b4.url }} {{database.shop.host}}");
   });
 
   test("fail a deployment with the reason where the database is not reached, and only where they are used", () => {

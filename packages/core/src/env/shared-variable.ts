@@ -4,7 +4,14 @@ import type { EnvRecord } from "../ports/records.ts";
 import type { SeenVariable, SharedVariableFields, SharedVariableRecord } from "../ports/shared-variable.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { EnvCreate, type EnvironmentVariable, type EnvViewOptions, envView } from "./env.ts";
-import { interpolate, referencesIn, referenceText, type SharedScope, type SharedVariables } from "./env-value.ts";
+import {
+  databaseIn,
+  interpolate,
+  referencesIn,
+  referenceText,
+  type SharedScope,
+  type SharedVariables,
+} from "./env-value.ts";
 import type { NamedValue } from "./secret-value.ts";
 
 /** Limit per owner. */
@@ -163,9 +170,14 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
   };
 }
 
-/** The password of a URL is hidden on its own too, since a program may print it without the URL. */
+/**
+ * The password of a URL is hidden on its own too, since a program may print it without the URL. The other parts are no
+ * secrets, and words such as `postgres` would be hidden everywhere.
+ */
 function namedValues(seen: SeenVariable): readonly NamedValue[] {
-  if (seen.scope !== "database" || seen.value === null) return [seen];
+  const property = databaseIn(seen)?.property;
+  if (property === undefined || seen.value === null) return [seen];
+  if (property !== "url") return property === "password" ? [seen] : [];
   const { password } = new URL(seen.value);
   return [seen, { key: "password", value: decodeURIComponent(password) }];
 }
