@@ -182,6 +182,14 @@ test.each(TABLE)("%s %j %j is %s, %s", (type, payload, facts, setting, event, fi
   for (const text of [notification?.title, notification?.text]) expect(text).not.toMatch(/undefined|null|^$/);
 });
 
+test("a status is explained where its reason is known", () => {
+  const problem = "Its data is on node n2, which is down.";
+  const change = { status: "degraded:unhealthy", previous_status: "running:healthy", desired_state: "running" };
+  const notification = built("resource.status_changed", { resource_name: "shop", ...change, status_problem: problem });
+  expect(notification?.text).toBe(`${problem} Its status was running, healthy.`);
+  expect(notification?.fields).toMatchObject({ status_problem: problem });
+});
+
 test("every type that is notified of is in the table, and none that is not emitted", () => {
   const notified = EVENT_TYPES.filter((type) =>
     [{}, { job_type: "server.cleanup" }, { status: "exited", previous_status: "running:healthy" }].some(

@@ -122,13 +122,19 @@ const statusChanged: Build = ({ payload, resource, resource_uuid }, pageUrl) => 
   const name = textOf(payload.resource_name) ?? resource?.name ?? "A resource";
   const status = textOf(payload.status) ?? "unknown";
   const before = textOf(payload.previous_status) ?? "unknown";
+  const problem = textOf(payload.status_problem);
   return {
     event: "status_changed",
     isSuccess: !isTrouble(status),
     title: `${name} is ${shownStatus(status)}`,
-    text: `Its status was ${shownStatus(before)}.`,
+    text: `${problem === undefined ? "" : `${problem} `}Its status was ${shownStatus(before)}.`,
     url: pageUrl(resourcePath(resource?.kind ?? kindOf(payload), resource_uuid)),
-    fields: { ...resourceFields(name, resource, resource_uuid), status, previous_status: before },
+    fields: {
+      ...resourceFields(name, resource, resource_uuid),
+      status,
+      previous_status: before,
+      ...(problem === undefined ? {} : { status_problem: problem }),
+    },
   };
 };
 
