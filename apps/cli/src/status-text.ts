@@ -15,10 +15,11 @@ export function statusText(status: string, colors: Colors): string {
 /** Lines below a list of resources: why some of them cannot run. */
 export function warnOfProblems(output: Pick<Output, "warn">, resources: readonly Troubled[]): void {
   for (const { name, status_problem } of resources) {
-    if (status_problem !== null) output.warn(`${printable(name)}: ${printable(status_problem)}`);
+    if (status_problem) output.warn(`${printable(name)}: ${printable(status_problem)}`);
   }
 }
-type Troubled = { readonly name: string; readonly status_problem: string | null };
+/** Older servers do not send the field. */
+type Troubled = { readonly name: string; readonly status_problem?: string | null };
 
 export function deploymentStatusText(status: DeploymentStatus, colors: Colors): string {
   switch (status) {

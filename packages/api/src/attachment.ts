@@ -11,7 +11,7 @@ const list = perKind(["application", "service", "database"], (kind) => ({
     operationId: "list-attachments-by-{kind}-uuid",
     summary:
       kind === "database" ? "List the resources that use a database" : `List the databases that ${article(kind)} uses`,
-    description: "By variables that name a database, such as `{{ database.shop.url }}`.",
+    description: "By variables that name a database, such as `{{ database.shop.url }}` or `{{ database.shop.host }}`.",
     ability: "read",
     input: z.strictObject(paging),
   })

@@ -67,7 +67,7 @@ export const environments = {
     operationId: "list-attachments-by-environment",
     tag: "Projects",
     summary: "List which resources of an environment use which databases",
-    description: "By variables that name a database, such as `{{ database.shop.url }}`.",
+    description: "By variables that name a database, such as `{{ database.shop.url }}` or `{{ database.shop.host }}`.",
     ability: "read",
   })
     .input(z.strictObject({ uuid, environment_name_or_uuid, ...paging }))

@@ -13,9 +13,9 @@ import {
   type DatabaseProperty,
   databaseIn,
   databaseNameIn,
-  databaseReference,
   referencesIn,
   referenceText,
+  type SharedReference,
   withDatabaseName,
 } from "@berth/core/env";
 import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Stores } from "@berth/core/ports";
@@ -124,9 +124,10 @@ export async function requireUnused(stores: Stores, database: ResourceRecord, ac
  * @returns A function to call after the change, with the number of variables that it has changed.
  */
 export async function renamingReferences(tx: Stores, before: DatabaseRecord) {
+  const isOnlyName = (await namesakesOf(tx, before)).every(({ uuid }) => uuid === before.uuid);
   const named = (await attachmentsIn(tx, before)).filter(
-    ({ database_uuid, reference, problem }) =>
-      database_uuid === before.uuid && problem === null && namesIn([reference]).includes(before.name),
+    ({ database_uuid, reference }) =>
+      isOnlyName && database_uuid === before.uuid && namesIn([reference]).includes(before.name),
   );
   return async (after: DatabaseRecord): Promise<number> => {
     if (named.length === 0 || after.name === before.name) return 0;
@@ -167,7 +168,7 @@ async function attachmentsIn(
         key,
         is_preview,
         reference: referenceText(reference),
-        ...wayTo(name, one, all),
+        ...wayTo(reference, one, all),
       }));
     }),
   );
@@ -179,8 +180,12 @@ const namesIn = (values: readonly (string | null)[]): readonly string[] =>
 const matching = (seen: readonly NamedDatabase[], name: string): readonly NamedDatabase[] =>
   seen.filter(({ database }) => database.uuid === name || database.name === name);
 
-function wayTo(name: string, one: NamedDatabase, all: readonly NamedDatabase[]): Pick<Attachment, "route" | "problem"> {
-  const problem = seenDatabase(databaseReference(name), all)?.problem;
+function wayTo(
+  reference: SharedReference,
+  one: NamedDatabase,
+  all: readonly NamedDatabase[],
+): Pick<Attachment, "route" | "problem"> {
+  const problem = seenDatabase(reference, all)?.problem;
   if (problem !== undefined) return { route: null, problem };
   const reach = databaseReach(one.client, one.database, one.secrets);
   return "problem" in reach ? { route: null, problem: reach.problem } : { route: reach.route, problem: null };

@@ -60,7 +60,7 @@ test("a node that is a server of the team takes requests when asked, and no more
   expect(await asked(nodeIds.other, true)).toMatchObject({ server_name: "other", is_ingress: true });
   expect(await settingOf(other.uuid)).toBe(true);
   const events = (await at.stores.events.list({})).filter(({ type }) => type === "server.node_changed");
-  expect(events.at(0)?.payload).toMatchObject({ node: "other", is_ingress: true });
+  expect(events.at(0)?.payload).toMatchObject({ node: nodeIds.other, is_ingress: true });
   expect(await asked(nodeIds.other, false)).toMatchObject({ is_ingress: false });
   expect(await settingOf(other.uuid)).toBe(false);
   // Swarm knows nothing of it.

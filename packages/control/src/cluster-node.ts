@@ -24,6 +24,7 @@ import {
   ENGINES,
   isOnOwnMachine,
   type JobStarted,
+  type NamedClusterNode,
   type OnNodes,
   volumeOwner,
   withTolerance,
@@ -254,14 +255,13 @@ export function clusters(context: UseCaseContext) {
   };
 }
 
-/** The node with the name by which people know it: that of its server, if it is one of Berth's. */
 function namedNode(
   nodes: readonly SeenClusterNode[],
   nodeId: string,
   server: Pick<ServerRecord, "name"> | undefined,
-): SeenClusterNode | undefined {
+): NamedClusterNode | undefined {
   const node = nodes.find(({ id }) => id === nodeId);
-  return node && { ...node, hostname: server?.name ?? node.hostname };
+  return node && { ...node, name: server?.name ?? node.hostname };
 }
 
 /** `undefined` while the managers choose another leader, as they do when their number changes. */

@@ -152,11 +152,15 @@ onEachBackend((database) => {
     await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen });
     await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen });
     const found = await subject(service.id);
+    await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen, problem: "n1 is down." });
+    expect((await subject(service.id))?.record.status_problem).toBe("n1 is down.");
+    await services.setStatuses(service.id, { status: "degraded:unhealthy", containers: seen });
+    expect((await subject(service.id))?.record.status_problem).toBeNull();
     expect(found?.record.status).toBe("degraded:unhealthy");
     expect(found?.containers.map(({ status }) => status)).toEqual(["running:healthy", "restarting:unknown"]);
     expect(found?.containers.map(({ last_online_at }) => last_online_at === null)).toEqual([false, true]);
     const events = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
-    expect(events).toHaveLength(1);
+    expect(events.map(({ payload }) => payload.status_problem)).toEqual([undefined, "n1 is down.", undefined]);
     expect(await subject(-1)).toBeUndefined();
   });
 });

@@ -95,7 +95,7 @@ async function removeLeftNode(deps: ValidationDeps, server: ServerRecord, now: S
       ({ nodes, left } = await look());
     }
     if (left === undefined || left.state === "ready") return;
-    assertMayLeave(nodes, left, {});
+    assertMayLeave(nodes, { ...left, name: server.name }, {});
     if (left.isManager) await cluster.change(nodeId, { role: "worker" });
     await cluster.remove(nodeId);
   } catch (error) {

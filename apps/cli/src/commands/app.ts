@@ -39,7 +39,7 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   ]);
   output.show(application, () => {
     output.details([...pairs(application, current, output), ...databasePairs(attachments)]);
-    if (application.status_problem !== null) output.warn(printable(application.status_problem));
+    if (application.status_problem) output.warn(printable(application.status_problem));
     if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
   });

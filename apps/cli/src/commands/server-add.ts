@@ -40,49 +40,60 @@ async function addServer(session: Session, address: string, options: AddOptions)
   const say = (line: string) => output.isJson || output.line(line);
   const { client } = await session.connect();
   const existing = (await client.servers.list.query({})).find(({ ip }) => ip === place.ip);
-  // The first attempt may have had the wrong key, so that a second one mends it.
+  if (existing?.settings.is_usable) {
+    const name = printable(existing.name);
+    throw usage(`Server ${name} has this address already. Change it with: berth servers update ${existing.uuid}`);
+  }
+  const fields = { ...valuesOf(FLAGS, options), ...place };
+  // A first attempt may have had the wrong login or key, so a second one may replace them.
   const keepsKey = existing !== undefined && options.key === undefined;
   const key = keepsKey ? undefined : await keyOf(session, client, options.key);
-  const asked = { ...valuesOf(FLAGS, options), ...place, ...(key && { private_key_uuid: key.uuid }) };
-  let uuid: string;
-  try {
-    // A deployment through Caddy fails no request, and only its nodes can share the requests of a cluster.
-    ({ uuid } =
-      existing === undefined
-        ? await client.servers.create.mutate({ private_key_uuid: "", ...asked, proxy_type: "caddy" })
-        : await client.servers.update.mutate({ ...asked, uuid: existing.uuid }));
-  } catch (error) {
+  const saved = await save(client, { existing, fields, key }).catch(async (error: unknown) => {
     if (key?.isNew) await client.privateKeys.delete.mutate({ uuid: key.uuid }).catch(() => undefined);
     throw error;
-  }
-  const { name } = await client.servers.get.query({ uuid });
-  if (key?.isNew) say(`Added the private key ${printable(key.name)}.`);
+  });
+  const { name } = await client.servers.get.query({ uuid: saved.uuid });
+  if (key?.isNew) say("Added the private key.");
   say(`${existing === undefined ? "Added server" : "Changed server"} ${printable(name)}. Berth checks it.`);
-  const exitCode = await validateServer(session, { uuid, name }, { install_engine: options.install === true });
-  if (exitCode === EXIT.failed) {
-    output.warn("It stays in the list. Repeat the command with what was missing to mend it.");
-  }
+  const asked = { install_engine: options.install === true };
+  const exitCode = await validateServer(session, { uuid: saved.uuid, name }, asked);
+  if (exitCode === EXIT.failed) output.warn("The server is kept. Fix the problem above, then repeat the command.");
   return exitCode;
+}
+
+interface SavedServer {
+  readonly existing: { readonly uuid: string } | undefined;
+  readonly fields: Readonly<Record<string, unknown>> & { readonly ip: string };
+  /** Default: that of the existing server. */
+  readonly key: ChosenKey | undefined;
+}
+
+async function save(client: Api["client"], { existing, fields, key }: SavedServer): Promise<{ readonly uuid: string }> {
+  const login = key && { private_key_uuid: key.uuid };
+  if (existing !== undefined) return client.servers.update.mutate({ ...fields, ...login, uuid: existing.uuid });
+  if (login === undefined) throw new Error("A new server has a key.");
+  // Caddy switches releases without failed requests, and only Caddy shares the requests of a cluster with other nodes.
+  return client.servers.create.mutate({ ...fields, ...login, proxy_type: "caddy" });
 }
 
 /** @throws Failure for what is not the address of an sshd */
 export function placeIn(address: string): { readonly ip: string; readonly user?: string; readonly port?: number } {
   const [, login = "", host = ""] = /^(?:ssh:\/\/)?(.*@)?(.*)$/.exec(address) ?? [];
   const url = URL.parse(`ssh://${login}${isIPv6(host) ? `[${host}]` : host}`);
-  const isPlace = url !== null && url.hostname !== "" && /^\/?$/.test(url.pathname) && url.search + url.hash === "";
-  if (!isPlace || url.password !== "") {
+  const isPlace = url !== null && /^\/?$/.test(url.pathname) && url.search + url.hash + url.password === "";
+  const ip = ServerCreate.shape.ip.safeParse(url?.hostname.replace(/^\[(.*)\]$/, "$1"));
+  if (!isPlace || !ip.success || url.port === "0") {
     throw usage(`${printable(address)} is not an address. Examples: 10.0.0.1, deploy@web-1.example:2222`);
   }
   return {
-    ip: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    ...(url.username === "" ? {} : { user: decodeURIComponent(url.username) }),
+    ip: ip.data,
+    ...(url.username === "" ? {} : { user: url.username }),
     ...(url.port === "" ? {} : { port: Number(url.port) }),
   };
 }
 
 interface ChosenKey {
   readonly uuid: string;
-  readonly name: string;
   readonly isNew: boolean;
 }
 
@@ -91,27 +102,29 @@ async function keyOf(session: Session, client: Api["client"], wanted: string | u
   const keys = await client.privateKeys.list.query({});
   const names = keys.map(({ name }) => printable(name)).join(", ") || "none";
   if (wanted === undefined) {
-    const [only, ...others] = keys;
-    if (only !== undefined && others.length === 0) return { ...only, isNew: false };
+    // A key of a repository is no login of a machine.
+    const [only, ...others] = keys.filter(({ is_git_related }) => !is_git_related);
+    if (only !== undefined && others.length === 0) return { uuid: only.uuid, isNew: false };
     const question = "Say by which key Berth logs in: --key FILE, such as ~/.ssh/id_ed25519, or --key NAME.";
     throw usage(question, [`Keys of the team: ${names}.`]);
   }
-  if (keys.some(({ uuid, name }) => uuid === wanted || name === wanted)) {
-    return { ...choose(wanted, keys, { thing: "private key" }), isNew: false };
+  const isPath = wanted.includes("/");
+  if (!isPath && keys.some(({ uuid, name }) => uuid === wanted || name === wanted)) {
+    return { uuid: choose(wanted, keys, { thing: "private key" }).uuid, isNew: false };
   }
   const file = resolve(session.system.cwd, wanted);
-  const publicKey = await readFile(`${file}.pub`, "utf8").catch(() => "");
-  const known = keys.find(({ public_key }) => publicKey !== "" && sameKey(public_key, publicKey));
-  if (known !== undefined) return { ...known, isNew: false };
   const private_key = await readFile(file, "utf8").catch((cause: unknown) => {
     const message = `${printable(wanted)} is neither a key of the team (${names}) nor a file that can be read.`;
     throw new Failure(message, { cause });
   });
-  const name = basename(file);
-  const { uuid } = await client.privateKeys.create.mutate({ name, private_key });
-  return { uuid, name, isNew: true };
+  const name = keys.some((key) => key.name === basename(file)) ? undefined : basename(file);
+  try {
+    const { uuid } = await client.privateKeys.create.mutate({ name, private_key });
+    return { uuid, isNew: true };
+  } catch (error) {
+    // A key is stored once. Without a uuid, an update selects the team's key with the same text.
+    const known = await client.privateKeys.updateSent.mutate({ private_key }).catch(() => undefined);
+    if (known === undefined) throw error;
+    return { uuid: known.uuid, isNew: false };
+  }
 }
-
-/** Type and key; a comment may follow. */
-const sameKey = (one: string, other: string): boolean =>
-  one.split(/\s+/, 2).join(" ") === other.trim().split(/\s+/, 2).join(" ");

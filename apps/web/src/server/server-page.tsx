@@ -125,7 +125,7 @@ function Header({ server }: { readonly server: Server }) {
 
 const COLUMNS: readonly Column<OnServer>[] = [
   { header: "Name", cell: (resource) => <ResourceLink {...resource} /> },
-  { header: "Status", cell: ({ status }) => <Status status={status} /> },
+  { header: "Status", cell: ({ status, status_problem }) => <Status status={status} problem={status_problem} /> },
   { header: "Changed", isExtra: true, cell: ({ updated_at }) => <Age at={updated_at} /> },
 ];
 

@@ -62,7 +62,7 @@ export function databaseReach(client: DatabaseClient, database: Reached, secrets
   return { problem: `${problem}: it is in another network or on another server, and not public. ${remedy}` };
 }
 
-/** The value of a reference to a database; `undefined` if it is none, or no database has that name or uuid. */
+/** The value of a reference to a database; `undefined` if it references no database, or no database has that name or uuid. */
 export function seenDatabase(reference: SharedReference, seen: readonly NamedDatabase[]): SeenVariable | undefined {
   const asked = databaseIn(reference);
   if (asked === undefined) return undefined;

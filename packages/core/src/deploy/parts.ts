@@ -72,7 +72,9 @@ export function statusOf(
   const state = live && seen.get(live.deploymentUuid);
   if (live && state) {
     const container: ContainerStatus = {
-      state: state.problem === undefined || desiredState === "stopped" ? state.state : "degraded",
+      // Of a preview, no reason is recorded.
+      state:
+        state.problem === undefined || desiredState === "stopped" || pullRequestId !== 0 ? state.state : "degraded",
       health: ownHealth(state) ?? health.get(live.deploymentUuid) ?? "unknown",
       // A stopped release is not in a crash loop, however often it restarted before.
       restartCount: desiredState === "stopped" ? 0 : state.restartCount,

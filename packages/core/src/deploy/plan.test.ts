@@ -335,6 +335,14 @@ describe("the status", () => {
     expect(operations.filter(({ type }) => type === "set_status")).toEqual(expected);
   });
 
+  test("of a preview has no reason", () => {
+    const subject = resource({ releases: [release("d7", { pullRequestId: 7 })], previews: [preview(7)] });
+    const operations = plan(wanted([subject]), observed([seen("d7", { state: "created", problem })]));
+    expect(operations.filter(({ type }) => type === "set_preview_status")).toMatchObject([
+      { status: "starting:unknown" },
+    ]);
+  });
+
   test("of what is stopped says no reason", () => {
     const stopped = resource({ status: "exited:unhealthy", statusProblem: problem, desiredState: "stopped" });
     expect(plan(wanted([stopped]), observed([waiting]))[0]).toMatchObject({ type: "set_status", problem: null });

@@ -4,7 +4,7 @@ import { ENV_ENTRY_BYTES_MAX } from "./env-size.ts";
 export const SHARED_SCOPES = ["team", "project", "environment", "server"] as const;
 export type SharedScope = (typeof SHARED_SCOPES)[number];
 
-/** The first word of a reference: the owner of a shared variable, or `database` for `{{ database.NAME.url }}`. */
+/** The first word of a reference: the owner of a shared variable, or `database`. */
 export type ReferenceScope = SharedScope | "database";
 
 /** What a reference to a database can mean: its URL, or a part of it. */

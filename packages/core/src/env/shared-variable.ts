@@ -177,7 +177,8 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
 function namedValues(seen: SeenVariable): readonly NamedValue[] {
   const property = databaseIn(seen)?.property;
   if (property === undefined || seen.value === null) return [seen];
-  if (property !== "url") return property === "password" ? [seen] : [];
+  // The name of a database, which is in the key, says nothing about whether the value is secret.
+  if (property !== "url") return property === "password" ? [{ key: property, value: seen.value }] : [];
   const { password } = new URL(seen.value);
   return [seen, { key: "password", value: decodeURIComponent(password) }];
 }

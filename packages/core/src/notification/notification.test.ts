@@ -186,7 +186,7 @@ test("a status is explained where its reason is known", () => {
   const problem = "Its data is on node n2, which is down.";
   const change = { status: "degraded:unhealthy", previous_status: "running:healthy", desired_state: "running" };
   const notification = built("resource.status_changed", { resource_name: "shop", ...change, status_problem: problem });
-  expect(notification?.text).toBe(`${problem} Its status was running, healthy.`);
+  expect(notification?.text).toBe(`Its status was running, healthy. ${problem}`);
   expect(notification?.fields).toMatchObject({ status_problem: problem });
 });
 

@@ -127,7 +127,7 @@ const statusChanged: Build = ({ payload, resource, resource_uuid }, pageUrl) => 
     event: "status_changed",
     isSuccess: !isTrouble(status),
     title: `${name} is ${shownStatus(status)}`,
-    text: `${problem === undefined ? "" : `${problem} `}Its status was ${shownStatus(before)}.`,
+    text: `Its status was ${shownStatus(before)}.${problem === undefined ? "" : ` ${problem}`}`,
     url: pageUrl(resourcePath(resource?.kind ?? kindOf(payload), resource_uuid)),
     fields: {
       ...resourceFields(name, resource, resource_uuid),

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
 import { BACKUP_STATUSES } from "../backup/backup-status.ts";
 import { Deployment } from "../deploy/deployment-view.ts";
-import { STATUS_PROBLEM } from "../deploy/shown-status.ts";
 import type { LastDeploymentRecord } from "../ports/deployment-store.ts";
 import type { ResourceSummaryRecord } from "../ports/records.ts";
 import type { LastDrill } from "../ports/restore.ts";
@@ -42,7 +41,6 @@ export const ResourceSummary = z
     environment_uuid: z.string(),
     environment_name: z.string(),
     server_uuid: z.string(),
-    status_problem: z.string().nullable().describe(STATUS_PROBLEM),
     urls: z.array(z.string()).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     url_problem: z.string().nullable().describe("Why a URL does not answer, and what to do."),
     last_deployment: LastDeployment.nullable().describe("Without those of previews."),
@@ -71,7 +69,6 @@ export function resourceSummaryView(
   return {
     ...serverResourceView(resource),
     ...{ project_uuid, environment_uuid, environment_name, server_uuid },
-    status_problem: resource.status_problem,
     urls: resource.urls.map(publicUrl),
     url_problem: firstUrlProblem(resource.urls, urlProblem),
     last_deployment: lastDeployment === undefined ? null : lastDeploymentView(lastDeployment),

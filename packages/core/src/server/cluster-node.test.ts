@@ -9,12 +9,21 @@ import {
   ClusterCreate,
   ClusterNodeUpdate,
   isClusterIngress,
+  type NamedClusterNode,
 } from "./cluster-node.ts";
 import { clusterNodeView } from "./cluster-node-view.ts";
 import { ServerSettings } from "./server-settings.ts";
 
-const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
-  ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
+const node = (id: string, change: Partial<SeenClusterNode> = {}): NamedClusterNode => ({
+  ...{
+    id,
+    name: `server ${id}`,
+    hostname: `host-${id}`,
+    address: "10.0.0.1",
+    isManager: true,
+    isLeader: false,
+    isReachable: true,
+  },
   ...{ availability: "active", state: "ready", engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
   ...{ containers: 0, leaving: 0, resources: new Map(), storages: [], labels: {}, load: null },
   ...change,
@@ -33,9 +42,9 @@ const OTHER: ClusterServer = { ...SERVER, id: 2, uuid: "s2", name: "other", engi
 describe("a change of a node", () => {
   const DEMOTE: ClusterNodeUpdate = { role: "worker" };
   const three = [node("a"), node("b"), node("c")];
-  test.each<[string, readonly SeenClusterNode[], string, ClusterNodeUpdate, RegExp | undefined]>([
+  test.each<[string, readonly NamedClusterNode[], string, ClusterNodeUpdate, RegExp | undefined]>([
     ["may demote one of three managers", three, "b", DEMOTE, undefined],
-    ["keeps the manager of Berth", three, "a", DEMOTE, /^Berth manages the cluster through host-a/],
+    ["keeps the manager of Berth", three, "a", DEMOTE, /^Berth manages the cluster through server a/],
     [
       "keeps a majority",
       [node("a"), node("b"), node("c", { isReachable: false })],
@@ -58,7 +67,7 @@ describe("a change of a node", () => {
 test("a node with the data of storages leaves only by force", () => {
   const holder = worker("b", { storages: ["a", "b"] });
   const nodes = [node("a"), holder];
-  expect(() => assertMayLeave(nodes, holder, {})).toThrow(/^The data of 2 storages is on host-b alone/);
+  expect(() => assertMayLeave(nodes, holder, {})).toThrow(/^The data of 2 storages is on server b alone/);
   expect(() => assertMayLeave(nodes, holder, { force: true })).not.toThrow();
   expect(() => assertMayLeave([node("a"), worker("b")], worker("b"), {})).not.toThrow();
 });

@@ -25,6 +25,9 @@ export const ClusterNodeUpdate = z.strictObject({
 });
 export type ClusterNodeUpdate = z.infer<typeof ClusterNodeUpdate>;
 
+/** A node with the name by which people know it: that of its server, if it is one of Berth's. */
+export type NamedClusterNode = SeenClusterNode & { readonly name: string };
+
 export type NodeServer = Pick<
   ServerRecord,
   "id" | "uuid" | "name" | "ip" | "engine" | "proxy_type" | "settings" | "swarm_node_id"
@@ -65,14 +68,14 @@ export function assertIngressChange<T extends NodeServer & Pick<ServerRecord, "p
   }
   const other = [head, node].find(({ proxy_type }) => proxy_type !== SHARING_PROXY);
   if (other === undefined) return;
-  const message = `Server ${other.name} has the proxy ${other.proxy_type}, which cannot share certificates. Change it first: berth servers update ${other.name} --proxy-type ${SHARING_PROXY.toLowerCase()}`;
+  const message = `Server ${other.name} has the proxy ${other.proxy_type}, which cannot share certificates. Change it first: berth server-proxies update ${other.uuid} --proxy-type ${SHARING_PROXY.toLowerCase()}`;
   throw new DomainError("resource.state", message);
 }
 
 /** @throws DomainError `resource.state` for a node that the managers do not hear from, as requests would end there */
-export function assertReady({ hostname, state }: Pick<SeenClusterNode, "hostname" | "state">): void {
+export function assertReady({ name, state }: Pick<NamedClusterNode, "name" | "state">): void {
   if (state === "ready") return;
-  throw new DomainError("resource.state", `Node ${hostname} is ${state}, so it can take no requests. Start it first.`);
+  throw new DomainError("resource.state", `Node ${name} is ${state}, so it can take no requests. Start it first.`);
 }
 
 /** The type of proxy whose certificates Berth copies to other nodes. */
@@ -85,20 +88,20 @@ export const SHARING_PROXY = "CADDY";
  */
 export function assertNodeChange(
   nodes: readonly SeenClusterNode[],
-  node: SeenClusterNode,
+  node: NamedClusterNode,
   { role }: ClusterNodeUpdate,
   ownId: string | null,
 ): void {
   if (role !== "worker" || !node.isManager) return;
   if (node.id === ownId) {
-    const message = `Berth manages the cluster through ${node.hostname}, so it must stay a manager. Demote another node.`;
+    const message = `Berth manages the cluster through ${node.name}, so it must stay a manager. Demote another node.`;
     throw new DomainError("resource.state", message);
   }
   const left = nodes.filter(({ id, isManager }) => isManager && id !== node.id);
   const reachable = left.filter(({ isReachable }) => isReachable).length;
   // More than half of the managers that are left must answer.
   if (reachable > left.length - reachable) return;
-  const message = `Without ${node.hostname}, only ${reachable} of ${left.length} managers answer, and the cluster could not be managed any more. Start the others first.`;
+  const message = `Without ${node.name}, only ${reachable} of ${left.length} managers answer, and the cluster could not be managed any more. Start the others first.`;
   throw new DomainError("resource.state", message);
 }
 
@@ -157,12 +160,12 @@ export function assertNoNode({ name, swarm_node_id }: Pick<ServerRecord, "name" 
 /** @throws DomainError `resource.state` for a node that cannot leave now */
 export function assertMayLeave(
   nodes: readonly SeenClusterNode[],
-  node: SeenClusterNode,
+  node: NamedClusterNode,
   { force = false }: ClusterLeave,
 ): void {
   assertNodeChange(nodes, node, { role: "worker" }, null);
   if (node.storages.length === 0 || force) return;
   const count = node.storages.length === 1 ? "1 storage" : `${node.storages.length} storages`;
-  const message = `The data of ${count} is on ${node.hostname} alone. Back it up and delete the storages, or leave with force: the data stays on the machine then, and the cluster forgets it.`;
+  const message = `The data of ${count} is on ${node.name} alone. Back it up and delete the storages, or leave with force: the data stays on the machine then, and the cluster forgets it.`;
   throw new DomainError("resource.state", message);
 }

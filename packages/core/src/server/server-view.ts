@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { databaseType } from "../database/database.ts";
-import { shownServiceStatus, shownStatus } from "../deploy/shown-status.ts";
+import { STATUS_PROBLEM, shownServiceStatus, shownStatus } from "../deploy/shown-status.ts";
 import type { ListedResource, ServerRecord } from "../ports/records.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import { cronOf } from "../schedule/cron.ts";
@@ -90,6 +90,7 @@ export const ServerResource = z
     name: text,
     type: text.describe("`application`, `service`, or `standalone-` with the engine of a database."),
     status: text,
+    status_problem: z.string().nullable().describe(STATUS_PROBLEM),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
@@ -193,7 +194,16 @@ const proxyView = (server: ServerRecord) => ({
 
 type ShownResource = Pick<
   ListedResource,
-  "id" | "uuid" | "kind" | "name" | "status" | "removing_at" | "database_engine" | "created_at" | "updated_at"
+  | "id"
+  | "uuid"
+  | "kind"
+  | "name"
+  | "status"
+  | "status_problem"
+  | "removing_at"
+  | "database_engine"
+  | "created_at"
+  | "updated_at"
 >;
 
 export const serverResourceView = (resource: ShownResource): ServerResource => ({
@@ -202,6 +212,7 @@ export const serverResourceView = (resource: ShownResource): ServerResource => (
   name: resource.name,
   type: resource.database_engine === null ? resource.kind : databaseType(resource.database_engine),
   status: STATUS_OF[resource.kind](resource),
+  status_problem: resource.status_problem,
   created_at: timestamp(resource.created_at),
   updated_at: timestamp(resource.updated_at),
 });

@@ -3,11 +3,11 @@ import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { ensureVolumes, hasVolume, type VolumeOwner } from "../docker/volumes.ts";
 import { fulfils } from "./constraints.ts";
+import { holderProblem } from "./lost-data.ts";
 import {
   type ClusterNode,
   clusterNodes,
   labelNode,
-  type NamedNode,
   namedNodes,
   type OwnNode,
   type ReadNodes,
@@ -55,7 +55,7 @@ export async function pinStorages(
     nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes, constraints) : undefined);
   if (chosen === undefined || !chosen.isActive) {
     const all = namedNodes(await clusterNodes(docker), await options.adapters());
-    throw new DomainError("deploy.start_failed", holder === undefined ? NO_NODE : awayProblem(holder, all));
+    throw new DomainError("deploy.start_failed", holder === undefined ? NO_NODE : holderProblem(holder, all));
   }
   const { node } = chosen;
   await ensureVolumes(node.docker, local, { ...owner, server: node.name });
@@ -75,7 +75,7 @@ interface Pins {
 
 /** @throws DomainError `deploy.start_failed` for tasks whose data is on one node */
 export function requireSeveralPossible(constraints: readonly string[]): void {
-  if (!constraints.some((one) => PIN.test(one))) return;
+  if (!constraints.some((one) => storageOf(one) !== undefined)) return;
   throw new DomainError("deploy.start_failed", oneContainer("Its storage"));
 }
 
@@ -126,33 +126,10 @@ export const storagesOn = (labels: ClusterNode["labels"]): readonly string[] =>
     label.startsWith(storageLabel("")) ? label.slice(storageLabel("").length) : [],
   );
 
-/**
- * Why tasks with these conditions wait, and what to do: the node with their data takes none. `undefined`: it does, or
- * they have no data.
- */
-export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
-  const labels = constraints.flatMap((one) => PIN.exec(one)?.[1] ?? []);
-  if (labels.length === 0) return undefined;
-  const isAway = ({ isReady, isActive }: ClusterNode) => !isReady || !isActive;
-  const holder = nodes.find((node) => isAway(node) && labels.some((label) => node.labels[label] !== undefined));
-  return holder && awayProblem(holder.id, nodes);
-}
+/** The label of the storage that a condition asks for; `undefined`: it asks for none. */
+export const storageOf = (constraint: string): string | undefined => PIN.exec(constraint)?.[1];
 
 const PIN = /^node\.labels\.(berth\.storage\..+)==here$/;
-
-function awayProblem(holder: string, nodes: readonly NamedNode[]): string {
-  const node = nodes.find(({ id }) => id === holder);
-  const [reason, remedy] = whyAway(node);
-  return `Its data is on node ${node?.name ?? holder}, which ${reason}. ${remedy}`;
-}
-
-function whyAway(node: NamedNode | undefined): readonly [reason: string, remedy: string] {
-  const restore = "Start the node again, or restore a backup.";
-  if (node?.isReady === false) return ["is down", restore];
-  if (node?.isActive === false)
-    return ["is drained or paused", `Let it take containers again: berth cluster activate ${node.name}`];
-  return ["does not answer, or is not a server of Berth's", restore];
-}
 
 export const NO_NODE =
   "No node of the cluster accepts it. Add the nodes as servers, check that they are ready and active, and that one fulfils the placement constraints.";

@@ -217,7 +217,7 @@ export async function requireNodes(
   for (const service of seen.services) {
     const problem = unplacedOf(await services.tasks(service));
     if (service.isStopped || problem === undefined || (await watch.awaitedNodes.isSettling())) continue;
-    const lost = seen.state.problem;
+    const lost = watch.lostDataOf(service);
     throw lost === undefined ? failed(service, problem) : new DomainError("deploy.start_failed", lost);
   }
 }

@@ -12,6 +12,7 @@ import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
 import { AssignedTasks } from "./assigned-tasks.ts";
 import { AwaitedNodes, type AwaitedNodesOptions } from "./awaited-nodes.ts";
+import { dataProblem, lostData, SteadyNodes } from "./lost-data.ts";
 import {
   answering,
   type ClusterNode,
@@ -22,7 +23,6 @@ import {
   ownNodes,
   type SwarmNode,
 } from "./nodes.ts";
-import { lostData } from "./placement.ts";
 import { RestartCounts } from "./restart-counts.ts";
 import { type FoundService, placementOf, type Services } from "./services.ts";
 import { byAge, clusterState } from "./state.ts";
@@ -93,14 +93,16 @@ export class ClusterWatch {
   readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
   #services: readonly FoundService[] | undefined;
-  /** As last looked up. */
-  #nodes: readonly NamedNode[] = [];
+  /** Nodes as last looked up. */
+  #named: readonly NamedNode[] = [];
+  readonly #steady: SteadyNodes;
   #readyIds: ReadonlySet<string> = new Set();
   #isFailureReported = false;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
     this.awaitedNodes = new AwaitedNodes(options);
+    this.#steady = new SteadyNodes(options.returnSeconds);
     this.#assigned = new AssignedTasks(options.services);
     this.#listeners = stateListeners(options.warn);
   }
@@ -186,7 +188,7 @@ export class ClusterWatch {
   async #ownNodes(isFresh = false): Promise<readonly OwnNode[]> {
     const { docker, nodes } = this.#options;
     const [all, adapters] = await Promise.all([clusterNodes(docker), nodes(isFresh)]);
-    this.#nodes = namedNodes(all, adapters);
+    this.#record(all, adapters);
     return ownNodes(all, adapters);
   }
 
@@ -276,16 +278,19 @@ export class ClusterWatch {
       const own = byDeployment.get(deploymentUuid) ?? [];
       const staying = own.filter(({ container }) => leaving?.has(container.number ?? 0) !== true);
       const state = clusterState(first.ref, ofRelease, staying, this.#restarts.of(deploymentUuid));
-      const problem = this.#problemOf(state, ofRelease);
+      const problem = dataProblem(state, ofRelease, this.#steady.at(performance.now()));
       return problem === undefined ? state : { ...state, problem };
     });
   }
 
-  #problemOf(state: ReleaseState, services: readonly FoundService[]): string | undefined {
-    const states = state.containers?.map((container) => container.state) ?? [state.state];
-    if (!states.some((one) => WAITING.has(one) || one === "restarting")) return undefined;
-    const wanted = services.filter(({ isStopped }) => !isStopped);
-    return wanted.map(({ spec }) => lostData(this.#nodes, placementOf(spec))).find((problem) => problem !== undefined);
+  /** Why tasks of a service cannot be placed by where its data is, as last looked up. */
+  lostDataOf({ spec }: FoundService): string | undefined {
+    return lostData(this.#named, placementOf(spec));
+  }
+
+  #record(all: readonly ClusterNode[], adapters: readonly SwarmNode[]): void {
+    this.#named = namedNodes(all, adapters);
+    this.#steady.record(this.#named, performance.now());
   }
 
   #lastParts(): readonly ReleasePart[] | undefined {
@@ -336,7 +341,7 @@ export class ClusterWatch {
     const { services, docker, onNodes } = this.#options;
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     if (signal.aborted) return;
-    this.#nodes = namedNodes(nodes, own);
+    this.#record(nodes, own);
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
     this.awaitedNodes.keepOnly(new Set(nodes.filter(({ isReady }) => !isReady).map(({ id }) => id)));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);

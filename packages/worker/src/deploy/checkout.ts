@@ -55,8 +55,8 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
     if (is_preview !== isPreview) continue;
     const what =
       references.length === 1
-        ? "no such shared variable or database exists, so it is not replaced"
-        : "no such shared variables or databases exist, so they are not replaced";
+        ? "no such shared variable, database or property of one exists, so it is not replaced"
+        : "no such shared variables, databases or properties of them exist, so they are not replaced";
     say(
       `Warning: The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",

@@ -1,0 +1,79 @@
+import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
+import { describe, expect, test } from "vitest";
+import { dataProblem, SteadyNodes } from "./lost-data.ts";
+import type { NamedNode } from "./nodes.ts";
+import type { FoundService } from "./services.ts";
+
+const node = (id: string, change: Partial<NamedNode> = {}): NamedNode => ({
+  ...{ id, name: `server ${id}`, hostname: `host-${id}`, isManager: true, isReady: true, isUnknown: false },
+  ...{ isActive: true, labels: {}, engineLabels: {}, os: "linux", architecture: "x86_64" },
+  ...change,
+});
+const holder = (change: Partial<NamedNode>) => node("b", { labels: { "berth.storage.s1": "here" }, ...change });
+
+// Has only the fields that are read.
+const service = (name: string | undefined, pins: readonly string[], change: object = {}) =>
+  ({
+    ...(name === undefined ? {} : { member: { name, isExcluded: false } }),
+    isStopped: false,
+    spec: { TaskTemplate: { Placement: { Constraints: pins } } },
+    ...change,
+  }) as unknown as FoundService;
+const PIN = "node.labels.berth.storage.s1==here";
+
+const release = (state: ReleaseState["state"], containers?: readonly Partial<ReleaseContainer>[]) =>
+  ({ state, ...(containers && { containers }) }) as ReleaseState;
+
+const DOWN = [node("a"), holder({ isReady: false })];
+
+describe("the data of a release", () => {
+  test.each<[string, ReleaseState["state"], readonly NamedNode[], RegExp | undefined]>([
+    ["on a node that is down", "created", DOWN, /^Its data is on node server b, which is down\. Start the node/],
+    ["on a node that is drained", "restarting", [holder({ isActive: false })], /drained or paused.* activate b$/],
+    ["on a node with a plain name", "created", [holder({ isActive: false, name: "n-2" })], /activate n-2$/],
+    ["on a node that is well", "created", [node("a", { isReady: false }), holder({})], undefined],
+    ["of what runs", "running", DOWN, undefined],
+    ["of what has ended", "exited", DOWN, undefined],
+  ])("%s", (_title, state, nodes, problem) => {
+    const found = dataProblem(release(state), [service(undefined, [PIN])], nodes);
+    if (problem === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatch(problem);
+  });
+
+  test("is no reason for containers that have none, are stopped or do not count", () => {
+    const waiting = release("created", [
+      { name: "db", state: "running" },
+      { name: "web", state: "restarting" },
+    ]);
+    const [db, web] = [service("db", [PIN]), service("web", [])];
+    expect(dataProblem(waiting, [db, web], DOWN)).toBeUndefined();
+    expect(dataProblem(waiting, [db, service("web", [PIN])], DOWN)).toMatch(/which is down/);
+    expect(dataProblem(waiting, [db, service("web", [PIN], { isStopped: true })], DOWN)).toBeUndefined();
+    const excluded = service("web", [PIN], { member: { name: "web", isExcluded: true } });
+    expect(dataProblem(waiting, [db, excluded], DOWN)).toBeUndefined();
+    expect(dataProblem(release("created"), [service(undefined, [])], DOWN)).toBeUndefined();
+  });
+});
+
+describe("a node that is lost", () => {
+  const isShownLost = (nodes: SteadyNodes, nowMs: number) => nodes.at(nowMs).some(({ isReady }) => !isReady);
+
+  test("is shown as lost after a while, and as ready as soon as it is back", () => {
+    const nodes = new SteadyNodes(15);
+    nodes.record([node("a"), holder({})], 0);
+    nodes.record(DOWN, 1_000);
+    nodes.record(DOWN, 10_000);
+    expect([isShownLost(nodes, 10_000), isShownLost(nodes, 16_000)]).toEqual([false, true]);
+    nodes.record([node("a"), holder({})], 17_000);
+    expect(isShownLost(nodes, 17_000)).toBe(false);
+    nodes.record(DOWN, 18_000);
+    expect(isShownLost(nodes, 18_000)).toBe(false);
+  });
+
+  test("is shown at once where it was lost at the first look", () => {
+    const nodes = new SteadyNodes(15);
+    expect(nodes.at(0)).toEqual([]);
+    nodes.record(DOWN, 0);
+    expect(isShownLost(nodes, 0)).toBe(true);
+  });
+});

@@ -1,0 +1,85 @@
+import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
+import type { NamedNode } from "./nodes.ts";
+import { storageOf } from "./placement.ts";
+import { type FoundService, placementOf } from "./services.ts";
+
+/**
+ * Why the containers of a release cannot be placed, and what to do: the node with their data accepts none.
+ * `undefined`: it does, or they have no data.
+ */
+export function dataProblem(
+  state: ReleaseState,
+  services: readonly FoundService[],
+  nodes: readonly NamedNode[],
+): string | undefined {
+  for (const { member, isStopped, spec } of services) {
+    if (isStopped || member?.isExcluded === true) continue;
+    const isWaiting =
+      state.containers === undefined
+        ? WAITING.has(state.state)
+        : state.containers.some((one) => isOf(one, member?.name) && WAITING.has(one.state));
+    const problem = isWaiting ? lostData(nodes, placementOf(spec)) : undefined;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Without a name, all are containers of one image. */
+const isOf = ({ name }: ReleaseContainer, wanted: string | undefined): boolean =>
+  wanted === undefined || name === wanted;
+
+const WAITING: ReadonlySet<string> = new Set(["created", "starting", "restarting"]);
+
+/** As `dataProblem`, of tasks with these constraints. */
+export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
+  const storages = constraints.flatMap((one) => storageOf(one) ?? []);
+  const holder = nodes.find(
+    (node) => (!node.isReady || !node.isActive) && storages.some((label) => node.labels[label] !== undefined),
+  );
+  return holder && holderProblem(holder.id, nodes);
+}
+
+/** @param holder Id of the node with the data. */
+export function holderProblem(holder: string, nodes: readonly NamedNode[]): string {
+  const node = nodes.find(({ id }) => id === holder);
+  const [reason, remedy] = whyUnavailable(node);
+  return `Its data is on node ${node?.name ?? holder}, which ${reason}. ${remedy}`;
+}
+
+function whyUnavailable(node: NamedNode | undefined): readonly [reason: string, remedy: string] {
+  const restore = "Start the node again, or restore a backup.";
+  if (node?.isReady === false) return ["is down", restore];
+  if (node?.isActive === false) {
+    const named = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u.test(node.name) ? node.name : node.id;
+    return ["is drained or paused", `Let it take containers again: berth cluster activate ${named}`];
+  }
+  return ["does not answer, or is not a server of Berth's", restore];
+}
+
+/**
+ * Nodes as they were looked up. The managers count all of them as lost for some seconds after an outage of their own,
+ * so a node is shown as lost only after a while; at the first look nobody knows since when.
+ */
+export class SteadyNodes {
+  readonly #graceSeconds: number;
+  readonly #lostSinceMs = new Map<string, number>();
+  #nodes: readonly NamedNode[] | undefined;
+
+  constructor(graceSeconds: number) {
+    this.#graceSeconds = graceSeconds;
+  }
+
+  /** @param nowMs Of a clock that only advances. */
+  record(nodes: readonly NamedNode[], nowMs: number): void {
+    const lost = nodes.filter(({ isReady }) => !isReady);
+    const since = this.#nodes === undefined ? Number.NEGATIVE_INFINITY : nowMs;
+    for (const { id } of lost) if (!this.#lostSinceMs.has(id)) this.#lostSinceMs.set(id, since);
+    for (const id of this.#lostSinceMs.keys()) if (lost.every((one) => one.id !== id)) this.#lostSinceMs.delete(id);
+    this.#nodes = nodes;
+  }
+
+  at(nowMs: number): readonly NamedNode[] {
+    const isShort = (id: string) => nowMs - (this.#lostSinceMs.get(id) ?? nowMs) < this.#graceSeconds * 1000;
+    return (this.#nodes ?? []).map((node) => (isShort(node.id) ? { ...node, isReady: true } : node));
+  }
+}
