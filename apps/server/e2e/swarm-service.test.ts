@@ -164,7 +164,7 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
 
     await nodes[1]?.down();
     const outcome = await outcomeOf(server, deployment);
-    const error = expect.stringContaining(`Its data is on node ${nodes[1]?.name}, which is down. Start the node again`);
+    const error = expect.stringContaining(`Its data is on node node-2, which is down. Start the node again`);
     expect(outcome, outcome.log).toMatchObject({ status: "failed", error });
     await until(
       async () => {

@@ -1,7 +1,7 @@
 import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
 import type { NamedNode } from "./nodes.ts";
-import { storageOf } from "./placement.ts";
 import { type FoundService, placementOf } from "./services.ts";
+import { storageLabelIn } from "./storage-label.ts";
 
 /**
  * Why the containers of a release cannot be placed, and what to do: the node with their data accepts none.
@@ -32,7 +32,7 @@ const WAITING: ReadonlySet<string> = new Set(["created", "starting", "restarting
 
 /** As `dataProblem`, of tasks with these constraints. */
 export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
-  const storages = constraints.flatMap((one) => storageOf(one) ?? []);
+  const storages = constraints.flatMap((one) => storageLabelIn(one) ?? []);
   const holder = nodes.find(
     (node) => (!node.isReady || !node.isActive) && storages.some((label) => node.labels[label] !== undefined),
   );

@@ -13,9 +13,8 @@ import {
   type ReadNodes,
   type SwarmNode,
 } from "./nodes.ts";
+import { onStorage, storageLabel, storageLabelIn } from "./storage-label.ts";
 
-/** Label of the node that has the data of a storage. */
-const storageLabel = (storageUuid: string): string => `berth.storage.${storageUuid}`;
 /** Label of the nodes that have the images of all releases, so that tasks can start there. */
 export const readyLabel = (instance: string): string => `berth.ready.${instance}`;
 
@@ -63,7 +62,7 @@ export async function pinStorages(
     if (mount.type === "folder") await node.host.files.makeFolder(mount.hostPath, { mode: 0o755 });
   }
   await labelNode(docker, node.id, Object.fromEntries(local.map(({ uuid }) => [storageLabel(uuid), "here"])));
-  return { constraints: local.map(({ uuid }) => `node.labels.${storageLabel(uuid)}==here`), holder: node };
+  return { constraints: local.map(({ uuid }) => onStorage(uuid)), holder: node };
 }
 
 interface Pins {
@@ -75,7 +74,7 @@ interface Pins {
 
 /** @throws DomainError `deploy.start_failed` for tasks whose data is on one node */
 export function requireSeveralPossible(constraints: readonly string[]): void {
-  if (!constraints.some((one) => storageOf(one) !== undefined)) return;
+  if (!constraints.some((one) => storageLabelIn(one) !== undefined)) return;
   throw new DomainError("deploy.start_failed", oneContainer("Its storage"));
 }
 
@@ -125,11 +124,6 @@ export const storagesOn = (labels: ClusterNode["labels"]): readonly string[] =>
   Object.keys(labels).flatMap((label) =>
     label.startsWith(storageLabel("")) ? label.slice(storageLabel("").length) : [],
   );
-
-/** The label of the storage that a condition asks for; `undefined`: it asks for none. */
-export const storageOf = (constraint: string): string | undefined => PIN.exec(constraint)?.[1];
-
-const PIN = /^node\.labels\.(berth\.storage\..+)==here$/;
 
 export const NO_NODE =
   "No node of the cluster accepts it. Add the nodes as servers, check that they are ready and active, and that one fulfils the placement constraints.";
