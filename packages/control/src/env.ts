@@ -8,7 +8,6 @@ import {
   newEnv,
   previewTwin,
   referencesIn,
-  sharedVariables,
 } from "@berth/core/env";
 import type { EnvRecord, ResourceRecord, Stores } from "@berth/core/ports";
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
@@ -67,9 +66,7 @@ function envsOf({
       const maySee = maySeeSecrets(scope);
       const references = referencesIn(rows.map(({ value }) => value));
       const seen = await stores.sharedVariables.seenBy([owner.id], references);
-      // Values marked as shown once do not appear through references either.
-      const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
-      return envViews(rows, { maySeeSecrets: maySee, shared, version });
+      return envViews(rows, { maySeeSecrets: maySee, seen, version });
     },
   });
   return {

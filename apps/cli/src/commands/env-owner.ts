@@ -36,7 +36,9 @@ export const isNamed = ({ app, service, database, team, project, environment, se
 
 /** Fields of a variable that are shown, for shared ones and those of a resource. */
 export type ShownVariable = Pick<EnvironmentVariable, "uuid" | "key" | "value" | "comment" | "is_shown_once"> &
-  Partial<Pick<EnvironmentVariable, "is_preview" | "is_runtime" | "is_buildtime" | "real_value">> &
+  Partial<
+    Pick<EnvironmentVariable, "is_preview" | "is_runtime" | "is_buildtime" | "real_value" | "reference_problem">
+  > &
   Partial<Pick<SharedVariable, "reference">>;
 
 /** The owner of variables, and the calls that change them. */

@@ -36,6 +36,22 @@ test("env unset removes the copy for previews, unless that has a value of its ow
   );
 });
 
+test("env warns of references without a value when they are set, and in the list", async () => {
+  const lost = { ...env("A"), reference_problem: "{{ team.NONE }} has no target." };
+  const both = { ...answers, "applications.envs.list": () => [lost, env("B"), { ...lost, is_preview: true }] };
+  const listed = await ranWith(both, ["env", "list", "shop"]);
+  expect(listed.stderr).toBe("Warning: A: {{ team.NONE }} has no target.\n");
+  const set = await ranWith(
+    {
+      "applications.list": () => [{ uuid: "a1", name: "shop", source: "upload", status: "exited:unhealthy" }],
+      "applications.envs.updateBulk": () => [lost],
+      "deployments.listByApplication": () => ({ count: 0, deployments: [] }),
+    },
+    ["env", "set", "A={{ team.NONE }}", "--app", "shop"],
+  );
+  expect([set.exitCode, set.stderr]).toEqual([0, "Warning: A: {{ team.NONE }} has no target.\n"]);
+});
+
 describe("the command that makes a change effective", () => {
   const restart = "Where only the running program reads it, this is enough: berth restart shop\n";
   const finished = { status: "finished" };

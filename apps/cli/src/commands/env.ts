@@ -68,6 +68,7 @@ async function list(
       cell(env.comment),
     ]);
     output.table(["KEY", "VALUE", isShared ? "REFERENCE" : "FOR", "COMMENT"], rows);
+    warnOfReferences(output, envs);
   });
 }
 
@@ -139,7 +140,15 @@ async function setVariables(
   output.show(answer, () => {
     output.line(`${printable(name)}: set ${data.map(({ key }) => printable(key)).join(", ")}.`);
     for (const line of lines) output.line(line);
+    warnOfReferences(output, answer);
   });
+}
+
+/** Older servers do not send the field. */
+function warnOfReferences(output: Output, variables: readonly ShownVariable[]): void {
+  for (const { key, reference_problem, is_preview = false } of variables) {
+    if (reference_problem && !is_preview) output.warn(`${printable(key)}: ${printable(reference_problem)}`);
+  }
 }
 
 /** @throws The API's errors, with keys of variables in place of list positions */

@@ -144,7 +144,11 @@ const EDITED_FIELDS: readonly FieldGroup[] = [
   { title: "How it is shown", fields: ["is_shown_once", "is_multiline", "is_literal"] },
 ];
 
-function Value({ variable: { value, is_shown_once, is_really_required, is_shared } }: { readonly variable: Variable }) {
+function Value({
+  variable: { value, is_shown_once, is_really_required, is_shared, reference_problem },
+}: {
+  readonly variable: Variable;
+}) {
   if (is_shown_once)
     return (
       <Text size="sm" c="dimmed">
@@ -152,6 +156,15 @@ function Value({ variable: { value, is_shown_once, is_really_required, is_shared
       </Text>
     );
   if (value === undefined) return <HiddenSecret />;
+  if (reference_problem)
+    return (
+      <>
+        <CopyText text={value ?? ""} />
+        <Text size="sm" c="red">
+          {reference_problem}
+        </Text>
+      </>
+    );
   if (is_really_required)
     return (
       <Text size="sm" c="red">

@@ -9,7 +9,7 @@ const record = (sent: EnvCreate): EnvRecord => ({
   created_at: new Date(0),
   updated_at: new Date(0),
 });
-const open = { maySeeSecrets: true, shared: {}, version: "v" };
+const open = { maySeeSecrets: true, shared: {}, referenceProblem: null, version: "v" };
 
 describe("an environment variable", () => {
   test("has the defaults of the API family", () => {

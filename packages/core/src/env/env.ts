@@ -73,6 +73,10 @@ export const EnvironmentVariable = z
     is_required: z.boolean(),
     is_really_required: z.boolean().describe("Required and still empty."),
     is_shared: z.boolean().describe("The whole value is one shared reference."),
+    reference_problem: z
+      .string()
+      .nullable()
+      .describe("Why a reference in its value is not replaced, and what to do. Null without read:sensitive."),
     is_nixpacks: z.boolean().describe("The key starts with NIXPACKS_."),
     is_coolify: z.boolean().describe("The key starts with SERVICE_."),
     order: z.int().nullable(),
@@ -87,14 +91,20 @@ export interface EnvViewOptions {
   readonly maySeeSecrets: boolean;
   readonly shared: SharedVariables;
   readonly version: string;
+  /** Why a reference in the value is not replaced. */
+  readonly referenceProblem: string | null;
 }
 
-export function envView(env: EnvRecord, { maySeeSecrets, shared, version }: EnvViewOptions): EnvironmentVariable {
+export function envView(
+  env: EnvRecord,
+  { maySeeSecrets, shared, version, referenceProblem }: EnvViewOptions,
+): EnvironmentVariable {
   const real_value = realValue(env, shared);
+  const isShown = maySeeSecrets && !env.is_shown_once;
   return {
     uuid: env.uuid,
     key: env.key,
-    ...(maySeeSecrets && !env.is_shown_once ? { value: env.value, real_value } : {}),
+    ...(isShown ? { value: env.value, real_value } : {}),
     comment: env.comment,
     is_preview: env.is_preview,
     is_literal: env.is_literal,
@@ -105,6 +115,7 @@ export function envView(env: EnvRecord, { maySeeSecrets, shared, version }: EnvV
     is_required: env.is_required,
     is_really_required: env.is_required && (real_value ?? "") === "",
     is_shared: isShared(env.value),
+    reference_problem: isShown ? referenceProblem : null,
     is_nixpacks: env.key.startsWith("NIXPACKS_"),
     is_coolify: env.key.startsWith("SERVICE_"),
     order: env.order,

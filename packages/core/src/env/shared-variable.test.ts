@@ -75,8 +75,7 @@ describe("variables that refer to shared ones", () => {
     const some = Array.from({ length: 200 }, (_, n) => env(`A${n}`, "{{team.A}}"));
     const sentence = "The values that the variables refer to exceed 16777216 characters.";
     expect(() => resolveEnvs(some, long)).toThrow(sentence);
-    const shared = { team: new Map([["A", "x".repeat(131_000)]]) };
-    const views = envViews(some, { maySeeSecrets: true, shared, version: "" });
+    const views = envViews(some, { maySeeSecrets: true, seen: long, version: "" });
     const lengths = views.map(({ real_value }) => real_value?.length ?? 0);
     expect([lengths[0], lengths.at(-1)]).toEqual([131_000, "{{team.A}}".length]);
     expect(lengths.reduce((sum, length) => sum + length)).toBeLessThan(17_000_000);
@@ -117,6 +116,17 @@ describe("variables that name databases", () => {
   test("are named with a property that databases do not have", () => {
     const reference = "{{ database.my shop-2.hostname }}";
     expect(resolveEnvs([env("A", reference)], [found]).unknown).toMatchObject([{ references: [reference] }]);
+  });
+
+  test("are shown with why they have no value, to those who may see it", () => {
+    const options = { maySeeSecrets: true, seen: [found, refused], version: "" };
+    const shown = (value: string, change: object = {}) => envViews([env("A", value)], { ...options, ...change })[0];
+    expect(shown("{{ database.my shop-2.url }}?a={{ team.NONE }}")?.reference_problem).toBe(
+      "{{ team.NONE }} has no target. Create it, or correct the reference.",
+    );
+    expect(shown("{{ database.far.url }}")?.reference_problem).toBe("It is far away.");
+    expect(shown("{{ database.my shop-2.url }}")?.reference_problem).toBeNull();
+    expect(shown("{{ database.far.url }}", { maySeeSecrets: false })?.reference_problem).toBeNull();
   });
 
   test("keep the property when the database gets another name", () => {

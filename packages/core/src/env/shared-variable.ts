@@ -186,14 +186,31 @@ function namedValues(seen: SeenVariable): readonly NamedValue[] {
 /** References are left unexpanded once an answer reaches the limit of a deployment. */
 export function envViews(
   envs: readonly EnvRecord[],
-  { shared, ...options }: EnvViewOptions,
+  {
+    seen,
+    ...options
+  }: Omit<EnvViewOptions, "shared" | "referenceProblem"> & { readonly seen: readonly SeenVariable[] },
 ): readonly EnvironmentVariable[] {
+  // Values marked as shown once do not appear through references either.
+  const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
+  const problems = new Map(seen.map((one) => [referenceText(one), one.problem ?? null]));
   let room = ADDED_LENGTH_MAX;
   return envs.map((env) => {
-    const view = envView(env, { ...options, shared: room > 0 ? shared : {} });
+    const referenceProblem = problemIn(env.value, problems);
+    const view = envView(env, { ...options, referenceProblem, shared: room > 0 ? shared : {} });
     room -= lengthOf(view.real_value) - lengthOf(view.value);
     return view;
   });
+}
+
+/** @param problems Why the targets of references cannot be used, by the text of the reference. */
+function problemIn(value: string | null, problems: ReadonlyMap<string, string | null>): string | null {
+  for (const text of referencesIn([value]).map(referenceText)) {
+    const problem = problems.get(text);
+    if (problem === undefined) return `${text} has no target. Create it, or correct the reference.`;
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 const lengthOf = (value: string | null | undefined): number => value?.length ?? 0;
