@@ -47,7 +47,9 @@ export async function visit(
     if (!isNetworkChange(text) && !/dynamically imported module/.test(text)) complaints.push(text);
   };
   page.on("console", (message) => {
-    if (message.type() === "error") complain(message.text());
+    // A refused request is described without its address.
+    const { url: source } = message.location();
+    if (message.type() === "error") complain(`${message.text()} ${decodeURIComponent(source)}`.trim());
   });
   // A script that catches the refusal prints nothing.
   await page.addInitScript({ content: TELL_VIOLATIONS });
