@@ -14,6 +14,8 @@ const ROOT_TEAM_ID = 0;
 
 export default function SignInTab() {
   const team = useQuery(trpc.teams.current.queryOptions());
+  // What may be read is known by then too.
+  const session = useQuery(trpc.auth.current.queryOptions()).data;
   return (
     <Stack>
       <Section
@@ -34,7 +36,7 @@ export default function SignInTab() {
           )}
         </Loaded>
       </Section>
-      {team.data?.id === ROOT_TEAM_ID && <OfInstance />}
+      {session?.team.id === ROOT_TEAM_ID && <OfInstance />}
     </Stack>
   );
 }
