@@ -112,6 +112,22 @@ describeLargeInBrowser("the pages by role", () => {
     await close();
   }, 400_000);
 
+  it("ask for nothing that a member may not read, also while it is not known yet who asks", async () => {
+    const { page, complaints, close } = await visitAs("member");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route(/auth\.current/, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.goto("/team/sign-in");
+    await page.getByRole("button", { name: "Save team" }).waitFor();
+    resolve();
+    await page.getByText("Your role in Root Team is member, which may only read.").waitFor();
+    await settled(page);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("let an administrator do everything but what is for owners", async () => {
     const { page, complaints, close } = await visitAs("admin");
     for (const path of [`/applications/${shop.api}`, `/applications/${shop.api}/settings`, "/team/keys"]) {
