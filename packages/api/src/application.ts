@@ -160,7 +160,8 @@ export const applications = {
     operationId: "upload-source-by-application-uuid",
     tag: "Applications",
     summary: "Upload an application's source",
-    description: "A tar archive of the folder, plain or with gzip. The next deployment builds it.",
+    description:
+      "A tar archive of the folder, plain or with gzip. The next deployment builds it. Example: `tar -cz . | curl -T - -H 'Content-Type: application/gzip' -H 'Authorization: Bearer TOKEN' URL`.",
     ability: "write",
     upload: {
       contentTypes: ["application/gzip", "application/x-gzip", "application/x-tar", "application/octet-stream"],
