@@ -10,6 +10,7 @@ import { appRouter } from "./root.ts";
 
 /** Fields that only `read:sensitive` returns and no request sets, with the reason. */
 const NOT_SENT: ReadonlySet<string> = new Set([
+  "EnvironmentVariable.reference_problem", // names references of the value, and no value
   "Deployment.logs", // written by workers, which redact known secrets
   "Database-redis.redis_username", // an environment variable, which has a field of its own
   "Application.private_key_id", // a number; the key itself has a field of its own
