@@ -34,6 +34,20 @@ onEachBackend((database) => {
     }
   });
 
+  it("records no probe that began before a validation found something else", async () => {
+    const stores = await testTeam(database());
+    const { server } = await testPlace(stores);
+    const { recordProbe } = database().system.servers;
+    const answered = { probes: server.probes + 1, unreachable_count: 0, is_reachable: true, is_substituted: false };
+    await stores.servers.update(server.uuid, { settings: { is_reachable: false, is_usable: false } });
+    await recordProbe(server, answered, null);
+    const lost = await stores.servers.findById(server.id);
+    expect(lost).toMatchObject({ probes: server.probes, settings: { is_reachable: false } });
+    await stores.servers.update(server.uuid, { settings: { is_reachable: true, is_usable: true } });
+    await recordProbe(server, answered, null);
+    expect((await stores.servers.findById(server.id))?.probes).toBe(server.probes + 1);
+  });
+
   it("changes only the fields that are given, whatever else the object carries", async () => {
     const stores = await testTeam(database());
     const { server } = await testPlace(stores);

@@ -203,6 +203,9 @@ export function systemServerStore(context: StoreContext): SystemServerStore {
           .where("probes", "=", before.probes)
           .where("ip", "=", before.ip)
           .where("port", "=", before.port)
+          // A validation that has ended meanwhile knows better.
+          .where(flag("is_reachable"), "=", before.settings.is_reachable)
+          .where(flag("is_usable"), "=", before.settings.is_usable)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
         if (server === undefined || is_reachable === before.settings.is_reachable) return;
@@ -344,3 +347,7 @@ async function firstRecord(query: {
   const row = await query.executeTakeFirst();
   return row && record(row);
 }
+
+/** A setting as the database compares it; absent ones are false. */
+const flag = (name: "is_reachable" | "is_usable") =>
+  sql<boolean>`coalesce((settings ->> ${sql.lit(name)})::boolean, false)`;
