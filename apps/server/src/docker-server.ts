@@ -120,7 +120,12 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     folder: join(ownFolder, "stacks"),
     ...(isOwn ? { socketPath: local.socketPath } : {}),
   });
-  const node = { name: first.name, host, docker, images, builder, compose };
+  const node = {
+    get name() {
+      return record.name;
+    },
+    ...{ host, docker, images, builder, compose },
+  };
   const nodes = (isFresh?: boolean) => deps.nodesOf(record, isFresh);
   const managing = isCluster
     ? new ManagingNode({
@@ -192,7 +197,12 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
     node,
-    ingress: { name: first.name, proxy: recorded },
+    ingress: {
+      get name() {
+        return record.name;
+      },
+      proxy: recorded,
+    },
     ingressHead: shared && {
       async overlays() {
         const asked = managing ?? { docker };

@@ -41,7 +41,10 @@ describe("a team's notifications", () => {
 
     await page.getByRole("textbox", { name: "URL" }).fill(receiver.webhookUrl);
     await page.getByRole("switch", { name: "Deployment success" }).click({ force: true });
+    // The note of the first change may still be shown.
+    const saved = page.waitForResponse(/notifications\.webhook\.update/);
     await page.getByRole("button", { name: "Save Webhook" }).click();
+    await (await saved).finished();
     await page.getByText("Saved.").first().waitFor();
     await page.getByRole("button", { name: "Send a test" }).click();
     await page.getByText("Test notification sent.").first().waitFor();

@@ -63,7 +63,7 @@ describe("a database that is attached", () => {
     const value = `{{database.${name}.url}}?a=1,{{ team.X }},{{ database.${db.uuid}.host }}`;
     await at.own.envs.create(app, { key: "MIXED", value });
     const { message } = await at.own.databases.update(db.uuid, { name: `${name} new` });
-    expect(message).toBe("Database updated. 4 variables that reference it have its new name.");
+    expect(message).toBe("Database updated. 2 variables that reference it have its new name.");
     const renamed = `{{ database.${name} new.url }}`;
     const rest = `?a=1,{{ team.X }},{{ database.${db.uuid}.host }}`;
     expect(new Set(await valuesOf())).toEqual(new Set([`DATABASE_URL=${renamed}`, `MIXED=${renamed}${rest}`]));
@@ -86,6 +86,14 @@ describe("a database that is attached", () => {
 
   test("is used by its parts as by its URL: shown, renamed and detached, and the URL is attached beside them", async () => {
     await at.own.envs.create(app, { key: "DB_HOST", value: `{{ database.${name}.host }}` });
+    const both = `{{ database.${name}.host }}:{{ database.${name}.port }}`;
+    const { uuid: mixed } = await at.own.envs.create(app, { key: "DB_ADDRESS", value: both });
+    const listed = (await at.own.attachments.list(app, {})).items.filter(({ key }) => key === "DB_ADDRESS");
+    expect(listed.map(({ is_preview }) => is_preview).sort()).toEqual([false, true]);
+    const twin = (await at.own.envs.list(app, {})).items.find(
+      ({ key, uuid }) => key === "DB_ADDRESS" && uuid !== mixed,
+    );
+    for (const uuid of [mixed, twin?.uuid ?? ""]) await at.own.envs.delete(app, uuid);
     const used = (await at.own.attachments.list(app, {})).items.map(({ key }) => key);
     expect(new Set(used)).toEqual(new Set(["DB_HOST"]));
     await expect(attach({ as: "DB_HOST" })).rejects.toMatchObject({ code: "resource.already_exists" });

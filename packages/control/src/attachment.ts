@@ -140,7 +140,7 @@ export async function renamingReferences(tx: Stores, before: DatabaseRecord) {
         value: value && withDatabaseName(value, before.name, to),
       });
     }
-    return variables.length;
+    return new Set(variables.map(({ resource, key }) => `${resource.id} ${key}`)).size;
   };
 }
 
@@ -157,20 +157,27 @@ async function attachmentsIn(
   const ids = [...new Set(variables.map(({ resource }) => resource.id))];
   const named = Map.groupBy(await stores.databases.namedBy(ids, [...new Set(names)]), ({ resource_id }) => resource_id);
   return variables.flatMap(({ references, resource, key, is_preview }) =>
-    references.flatMap((reference) => {
-      const name = databaseNameIn(reference) ?? "";
-      return matching(named.get(resource.id) ?? [], name).map((one, _at, all) => ({
-        database_uuid: one.database.uuid,
-        database_name: one.database.name,
-        resource_uuid: resource.uuid,
-        resource_name: resource.name,
-        resource_type: resource.kind,
-        key,
-        is_preview,
-        reference: referenceText(reference),
-        ...wayTo(reference, one, all),
-      }));
-    }),
+    // A variable with several parts of one database's URL uses it once.
+    [...Map.groupBy(references, (reference) => databaseNameIn(reference) ?? "")].flatMap(([name, ofName]) =>
+      matching(named.get(resource.id) ?? [], name).flatMap((one, _at, all) => {
+        const ways = ofName.map((reference) => ({
+          reference: referenceText(reference),
+          ...wayTo(reference, one, all),
+        }));
+        const shown = ways.find(({ problem }) => problem !== null) ?? ways[0];
+        if (shown === undefined) return [];
+        return {
+          database_uuid: one.database.uuid,
+          database_name: one.database.name,
+          resource_uuid: resource.uuid,
+          resource_name: resource.name,
+          resource_type: resource.kind,
+          key,
+          is_preview,
+          ...shown,
+        };
+      }),
+    ),
   );
 }
 

@@ -40,7 +40,7 @@ export function define(command: Command, bind: Bind): void {
       );
       if (replicas === undefined) {
         output.line(
-          "Berth looks once a minute. See what it changes, and why, with: berth events list --type resource.autoscaled",
+          "Berth looks once a minute. See what it changes, and why, with: berth --json events list --type resource.autoscaled",
         );
         return EXIT.ok;
       }

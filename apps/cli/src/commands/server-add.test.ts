@@ -131,9 +131,11 @@ describe("a server that is added", () => {
     const server = { uuid: "s0", name: "web-1", ip: "10.0.0.1", settings: { is_usable: false } };
     const servers = [server];
     const { stdout, sent } = await added(["deploy@10.0.0.1", "--key", "other"], { servers });
-    expect(sent).toEqual([{ uuid: "s0", ip: "10.0.0.1", user: "deploy", private_key_uuid: "k2" }]);
+    expect(sent).toEqual([{ uuid: "s0", ip: "10.0.0.1", user: "deploy", port: 22, private_key_uuid: "k2" }]);
     expect(stdout).toContain("Changed server web-1.");
-    expect((await added(["10.0.0.1"], { servers })).sent).toEqual([{ uuid: "s0", ip: "10.0.0.1" }]);
+    expect((await added(["10.0.0.1"], { servers })).sent).toEqual([
+      { uuid: "s0", ip: "10.0.0.1", user: "root", port: 22 },
+    ]);
     const usable = { servers: [{ ...server, settings: { is_usable: true } }] };
     const refused = await added(["10.0.0.1", "--key", "other"], usable);
     expect([refused.exitCode, refused.sent]).toEqual([2, []]);

@@ -70,7 +70,11 @@ interface SavedServer {
 
 async function save(client: Api["client"], { existing, fields, key }: SavedServer): Promise<{ readonly uuid: string }> {
   const login = key && { private_key_uuid: key.uuid };
-  if (existing !== undefined) return client.servers.update.mutate({ ...fields, ...login, uuid: existing.uuid });
+  // A wrong login or port of the first attempt does not stay.
+  const defaults = { user: "root", port: 22 };
+  if (existing !== undefined) {
+    return client.servers.update.mutate({ ...defaults, ...fields, ...login, uuid: existing.uuid });
+  }
   if (login === undefined) throw new Error("A new server has a key.");
   // Caddy switches releases without failed requests, and only Caddy shares the requests of a cluster with other nodes.
   return client.servers.create.mutate({ ...fields, ...login, proxy_type: "caddy" });

@@ -345,7 +345,11 @@ describe("the status", () => {
 
   test("of what is stopped says no reason", () => {
     const stopped = resource({ status: "exited:unhealthy", statusProblem: problem, desiredState: "stopped" });
-    expect(plan(wanted([stopped]), observed([waiting]))[0]).toMatchObject({ type: "set_status", problem: null });
+    const operations = plan(wanted([stopped]), observed([waiting]));
+    expect(operations[0]).toMatchObject({ type: "set_status", problem: null });
+    // It would start with its node.
+    expect(types(operations)).toContain("stop");
+    expect(types(plan(wanted([stopped]), observed([seen("d1", { state: "created" })])))).not.toContain("stop");
   });
 
   test("reports restarts", () => {

@@ -136,7 +136,9 @@ function planLive(
   const { deploymentId } = release;
   const isDown = state === undefined || DOWN.has(state.state);
   if (part.desiredState === "stopped") {
-    return isDown ? [] : [{ type: "stop", resourceId: resource.id, release: ref }];
+    // What waits for the node with its data would start with it.
+    const isOff = isDown && state?.problem === undefined;
+    return isOff ? [] : [{ type: "stop", resourceId: resource.id, release: ref }];
   }
   const restartCount = observed.restarts.get(release.deploymentUuid) ?? 0;
   const { restartCountMax = 0 } = resource;

@@ -40,6 +40,16 @@ describe("the data of a release", () => {
     else expect(found).toMatch(problem);
   });
 
+  test("is on a node that no longer fulfils the conditions of its resource", () => {
+    const zoned = [service(undefined, ["node.labels.zone==a", "node.labels.berth.ready.x==yes", "node.id!=z", PIN])];
+    const labels = { "berth.storage.s1": "here" };
+    expect(dataProblem(release("created"), zoned, [node("a"), node("b", { labels })])).toBe(
+      "Its data is on node server b, which does not fulfil node.labels.zone==a. Change the condition, or the labels of that node.",
+    );
+    const fulfilling = node("b", { labels: { ...labels, zone: "a" } });
+    expect(dataProblem(release("created"), zoned, [node("a"), fulfilling])).toBeUndefined();
+  });
+
   test("is no reason for containers that have none, are stopped or do not count", () => {
     const waiting = release("created", [
       { name: "db", state: "running" },

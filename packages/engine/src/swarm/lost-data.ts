@@ -1,4 +1,5 @@
 import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
+import { fulfils } from "./constraints.ts";
 import type { NamedNode } from "./nodes.ts";
 import { type FoundService, placementOf } from "./services.ts";
 import { storageLabelIn } from "./storage-label.ts";
@@ -33,10 +34,16 @@ const WAITING: ReadonlySet<string> = new Set(["created", "starting", "restarting
 /** As `dataProblem`, of tasks with these constraints. */
 export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
   const storages = constraints.flatMap((one) => storageLabelIn(one) ?? []);
-  const holder = nodes.find(
-    (node) => (!node.isReady || !node.isActive) && storages.some((label) => node.labels[label] !== undefined),
-  );
-  return holder && holderProblem(holder.id, nodes);
+  const holders = nodes.filter(({ labels }) => storages.some((label) => labels[label] !== undefined));
+  const away = holders.find(({ isReady, isActive }) => !isReady || !isActive);
+  if (away !== undefined) return holderProblem(away.id, nodes);
+  for (const node of holders) {
+    // Berth's own conditions are fulfilled again by itself.
+    const unmet = constraints.filter((one) => !/^node\.(?:id!|labels\.berth\.)/.test(one) && !fulfils(node, [one]));
+    if (unmet.length === 0) continue;
+    return `Its data is on node ${node.name}, which does not fulfil ${unmet.join(", ")}. Change the condition, or the labels of that node.`;
+  }
+  return undefined;
 }
 
 /** @param holder Id of the node with the data. */

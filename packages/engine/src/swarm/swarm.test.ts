@@ -285,6 +285,12 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
       expect(await engine.inspect(spec)).toMatchObject({ problem });
       expect((await engine.list()).find(isOf(spec))).toMatchObject({ problem });
     });
+    // A stop waits for no node: what is stopped does not start with it.
+    await engine.stop(spec, { graceSeconds: 1 });
+    expect(await engine.inspect(spec)).toMatchObject({ state: "exited" });
+    expect(await engine.inspect(spec)).not.toHaveProperty("problem");
+    await engine.resume(spec);
+    await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ problem }));
     await server?.up();
     await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
     expect(await engine.inspect(spec)).not.toHaveProperty("problem");
