@@ -51,7 +51,8 @@ export async function scaleLive(
     if (!signal.aborted) await recordFailure(stores, subject.record, { from, to: replicas, error });
     throw error;
   }
-  if (scaled === undefined) return;
+  // Containers that had not started were made anew: nothing was scaled, and autoscaling waits for nothing.
+  if (scaled === undefined || from === replicas) return;
   const payload = { resource_kind: kind, resource_name: name, from, to: replicas };
   await team.events.append({ type: "resource.scaled", resource_uuid: uuid, payload });
   logger.info("Scaled a release.", { ...release, from, to: replicas });
