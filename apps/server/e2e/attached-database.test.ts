@@ -62,7 +62,12 @@ describeDocker("a database attached to an application", [image, "node:24-alpine"
       const attached = await calls.done("POST", `/databases/${database}/attachments`, sent);
       expect(attached).toMatchObject({ route });
       await deployFirst(server, app.uuid);
-      expect(await get(server, app.host, "/visit")).toEqual({ status: 200, body: "+OK :1" });
+      // A port of the machine may open a moment after the deployment.
+      const first = await until(async () => {
+        const answer = await get(server, app.host, "/visit");
+        return answer.status === 200 ? answer : undefined;
+      });
+      expect(first.body).toBe("+OK :1");
       expect(await get(server, app.host, "/visit")).toEqual({ status: 200, body: "+OK :2" });
 
       await calls.done("PATCH", `/databases/${database}`, { redis_password: "another/pass@word" });
