@@ -36,10 +36,11 @@ import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
 import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
+import type { SeenRelease, TaskContainer } from "./seen-release.ts";
 import { type FoundService, resumed, Services, stopped } from "./services.ts";
 import { fittingPlan, startClusterStack } from "./stack.ts";
 import { requireNodes, startService, type WhileNodesStay } from "./start.ts";
-import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
+import { ClusterWatch } from "./watch.ts";
 
 export interface SwarmEngineOptions {
   /** A manager. */

@@ -3,7 +3,6 @@ import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { ensureVolumes, hasVolume, type VolumeOwner } from "../docker/volumes.ts";
 import { fulfils } from "./constraints.ts";
-import { holderProblem } from "./lost-data.ts";
 import {
   type ClusterNode,
   clusterNodes,
@@ -13,6 +12,7 @@ import {
   type ReadNodes,
   type SwarmNode,
 } from "./nodes.ts";
+import { holderProblem, NO_NODE } from "./placement-problem.ts";
 import { onStorage, storageLabel, storageLabelIn } from "./storage-label.ts";
 
 /** Label of the nodes that have the images of all releases, so that tasks can start there. */
@@ -124,6 +124,3 @@ export const storagesOn = (labels: ClusterNode["labels"]): readonly string[] =>
   Object.keys(labels).flatMap((label) =>
     label.startsWith(storageLabel("")) ? label.slice(storageLabel("").length) : [],
   );
-
-export const NO_NODE =
-  "No node of the cluster accepts it. Add the nodes as servers, check that they are ready and active, and that one fulfils the placement constraints.";

@@ -1,9 +1,10 @@
 import { DomainError } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import { requireSeveralPossible } from "./placement.ts";
+import type { SeenRelease } from "./seen-release.ts";
 import { type FoundService, placementOf, type Services, scaled } from "./services.ts";
 import { problemOf } from "./start.ts";
-import type { ClusterWatch, SeenRelease } from "./watch.ts";
+import type { ClusterWatch } from "./watch.ts";
 
 interface ScalePlace {
   readonly services: Services;

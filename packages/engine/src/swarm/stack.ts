@@ -18,12 +18,12 @@ import { volumeName } from "../docker/volumes.ts";
 import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
 import { pinStorages } from "./placement.ts";
+import { currentContainers, type TaskContainer } from "./seen-release.ts";
 import type { ServiceTasks } from "./service-spec.ts";
 import { resumed } from "./services.ts";
 import { draftStack } from "./stack-draft.ts";
 import { memberSpec } from "./stack-spec.ts";
 import { constraintsOf, discard, eligibleNodes, requireNodes, type StartPlace, untilStarted } from "./start.ts";
-import { currentContainers, type TaskContainer } from "./watch.ts";
 
 export interface ClusterStackPlace extends StartPlace {
   readonly tool: ComposeTool;

@@ -10,10 +10,12 @@ import { answered } from "./answered.ts";
 import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
 import { ensureOverlay, hidesNetworks } from "./network.ts";
 import { type ClusterNode, clusterNodes, labelNode, type OwnNode, type SwarmNode } from "./nodes.ts";
-import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
+import { pinStorages, readyLabel } from "./placement.ts";
+import { NO_NODE } from "./placement-problem.ts";
+import type { SeenRelease } from "./seen-release.ts";
 import { serviceSpec, withConditions } from "./service-spec.ts";
 import { type FoundService, resumed, type Services, type Task } from "./services.ts";
-import type { ClusterWatch, SeenRelease } from "./watch.ts";
+import type { ClusterWatch } from "./watch.ts";
 
 export interface StartPlace {
   /** Client of a manager. */

@@ -1,8 +1,6 @@
 import { isServerAway } from "@berth/core";
-import { containerTitle } from "@berth/core/compose";
-import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import { engineError, TASK_ROLE } from "@berth/docker-client";
-import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
 import { followEvents } from "../docker/events.ts";
 import { partOf, type ReleasePart } from "../docker/state.ts";
@@ -12,18 +10,18 @@ import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
 import { AssignedTasks } from "./assigned-tasks.ts";
 import { AwaitedNodes, type AwaitedNodesOptions } from "./awaited-nodes.ts";
-import { dataProblem, lostData, SteadyNodes } from "./lost-data.ts";
 import {
   answering,
   type ClusterNode,
   clusterNodes,
-  type NamedNode,
   namedNodes,
   type OwnNode,
   ownNodes,
   type SwarmNode,
 } from "./nodes.ts";
+import { lostData, placementProblem, SteadyNodes } from "./placement-problem.ts";
 import { RestartCounts } from "./restart-counts.ts";
+import type { SeenRelease, TaskContainer } from "./seen-release.ts";
 import { type FoundService, placementOf, type Services } from "./services.ts";
 import { byAge, clusterState } from "./state.ts";
 import { partOfTask } from "./task-part.ts";
@@ -35,37 +33,6 @@ export interface ClusterWatchOptions extends AwaitedNodesOptions {
   readonly warn: (message: string, cause: unknown) => void;
   /** Called when nodes were looked at. */
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void;
-}
-
-/** A container of a release on one of the nodes. */
-export interface TaskContainer {
-  readonly id: string;
-  readonly info: ContainerInspectInfo;
-  readonly part: ReleasePart;
-  readonly container: ReleaseContainer;
-  readonly node: SwarmNode;
-  /** The releases that it belongs to: only its own. */
-  readonly owners: readonly string[];
-}
-
-export interface SeenRelease {
-  readonly ref: ReleaseRef;
-  /** One of an image, one for each container of a compose file. */
-  readonly services: readonly FoundService[];
-  readonly state: ReleaseState;
-  /** On the nodes that can be reached, the oldest first; also those that have ended. */
-  readonly containers: readonly TaskContainer[];
-  /** All nodes can be reached. */
-  readonly isComplete: boolean;
-}
-
-/** The newest container of each that the compose file names, with the state that the release shows for it. */
-export function currentContainers(seen: SeenRelease | undefined): readonly TaskContainer[] {
-  return (seen?.state.containers ?? []).flatMap((container) => {
-    const title = containerTitle(container);
-    const newest = seen?.containers.findLast((one) => containerTitle(one.container) === title);
-    return newest === undefined ? [] : { ...newest, container };
-  });
 }
 
 /** A container that runs, as far as its events say. */
@@ -93,16 +60,14 @@ export class ClusterWatch {
   readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
   #services: readonly FoundService[] | undefined;
-  /** Nodes as last looked up. */
-  #named: readonly NamedNode[] = [];
-  readonly #steady: SteadyNodes;
+  readonly #nodes: SteadyNodes;
   #readyIds: ReadonlySet<string> = new Set();
   #isFailureReported = false;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
     this.awaitedNodes = new AwaitedNodes(options);
-    this.#steady = new SteadyNodes(options.returnSeconds);
+    this.#nodes = new SteadyNodes(options.returnSeconds);
     this.#assigned = new AssignedTasks(options.services);
     this.#listeners = stateListeners(options.warn);
   }
@@ -278,19 +243,18 @@ export class ClusterWatch {
       const own = byDeployment.get(deploymentUuid) ?? [];
       const staying = own.filter(({ container }) => leaving?.has(container.number ?? 0) !== true);
       const state = clusterState(first.ref, ofRelease, staying, this.#restarts.of(deploymentUuid));
-      const problem = dataProblem(state, ofRelease, this.#steady.at(performance.now()));
+      const problem = placementProblem(state, ofRelease, this.#nodes.at(performance.now()));
       return problem === undefined ? state : { ...state, problem };
     });
   }
 
   /** Why tasks of a service cannot be placed by where its data is, as last looked up. */
   lostDataOf({ spec }: FoundService): string | undefined {
-    return lostData(this.#named, placementOf(spec));
+    return lostData(this.#nodes.newest, placementOf(spec));
   }
 
   #record(all: readonly ClusterNode[], adapters: readonly SwarmNode[]): void {
-    this.#named = namedNodes(all, adapters);
-    this.#steady.record(this.#named, performance.now());
+    this.#nodes.record(namedNodes(all, adapters), performance.now());
   }
 
   #lastParts(): readonly ReleasePart[] | undefined {

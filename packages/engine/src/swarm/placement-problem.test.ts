@@ -1,7 +1,7 @@
 import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
 import { describe, expect, test } from "vitest";
-import { dataProblem, SteadyNodes } from "./lost-data.ts";
 import type { NamedNode } from "./nodes.ts";
+import { placementProblem, SteadyNodes } from "./placement-problem.ts";
 import type { FoundService } from "./services.ts";
 
 const node = (id: string, change: Partial<NamedNode> = {}): NamedNode => ({
@@ -35,7 +35,7 @@ describe("the data of a release", () => {
     ["of what runs", "running", DOWN, undefined],
     ["of what has ended", "exited", DOWN, undefined],
   ])("%s", (_title, state, nodes, problem) => {
-    const found = dataProblem(release(state), [service(undefined, [PIN])], nodes);
+    const found = placementProblem(release(state), [service(undefined, [PIN])], nodes);
     if (problem === undefined) expect(found).toBeUndefined();
     else expect(found).toMatch(problem);
   });
@@ -43,26 +43,38 @@ describe("the data of a release", () => {
   test("is on a node that no longer fulfils the conditions of its resource", () => {
     const zoned = [service(undefined, ["node.labels.zone==a", "node.labels.berth.ready.x==yes", "node.id!=z", PIN])];
     const labels = { "berth.storage.s1": "here" };
-    expect(dataProblem(release("created"), zoned, [node("a"), node("b", { labels })])).toBe(
+    expect(placementProblem(release("created"), zoned, [node("a"), node("b", { labels })])).toBe(
       "Its data is on node server b, which does not fulfil node.labels.zone==a. Change the condition, or the labels of that node.",
     );
     const fulfilling = node("b", { labels: { ...labels, zone: "a" } });
-    expect(dataProblem(release("created"), zoned, [node("a"), fulfilling])).toBeUndefined();
+    expect(placementProblem(release("created"), zoned, [node("a"), fulfilling])).toBeUndefined();
   });
 
-  test("is no reason for containers that have none, are stopped or do not count", () => {
+  test("explains only containers that need it, run and count", () => {
     const waiting = release("created", [
       { name: "db", state: "running" },
       { name: "web", state: "restarting" },
     ]);
     const [db, web] = [service("db", [PIN]), service("web", [])];
-    expect(dataProblem(waiting, [db, web], DOWN)).toBeUndefined();
-    expect(dataProblem(waiting, [db, service("web", [PIN])], DOWN)).toMatch(/which is down/);
-    expect(dataProblem(waiting, [db, service("web", [PIN], { isStopped: true })], DOWN)).toBeUndefined();
+    expect(placementProblem(waiting, [db, web], DOWN)).toBeUndefined();
+    expect(placementProblem(waiting, [db, service("web", [PIN])], DOWN)).toMatch(/which is down/);
+    expect(placementProblem(waiting, [db, service("web", [PIN], { isStopped: true })], DOWN)).toBeUndefined();
     const excluded = service("web", [PIN], { member: { name: "web", isExcluded: true } });
-    expect(dataProblem(waiting, [db, excluded], DOWN)).toBeUndefined();
-    expect(dataProblem(release("created"), [service(undefined, [])], DOWN)).toBeUndefined();
+    expect(placementProblem(waiting, [db, excluded], DOWN)).toBeUndefined();
+    expect(placementProblem(release("created"), [service(undefined, [])], DOWN)).toBeUndefined();
   });
+});
+
+test("a container without data waits for any node that accepts it", () => {
+  const problemOn = (...nodes: readonly NamedNode[]) =>
+    placementProblem(release("created"), [service(undefined, ["node.labels.zone==a"])], nodes);
+  const zoned = { labels: { zone: "a" } };
+  expect(problemOn(node("a"), node("b", { ...zoned, isActive: false }))).toMatch(
+    /^No node of the cluster accepts it\./,
+  );
+  expect(problemOn(node("a", { ...zoned, isReady: false }))).toMatch(/^No node of the cluster accepts it\./);
+  expect(problemOn(node("a"), node("b", zoned))).toBeUndefined();
+  expect(problemOn()).toBeUndefined();
 });
 
 describe("a node that is lost", () => {

@@ -5,10 +5,10 @@ import { type FoundService, placementOf } from "./services.ts";
 import { storageLabelIn } from "./storage-label.ts";
 
 /**
- * Why the containers of a release cannot be placed, and what to do: the node with their data accepts none.
- * `undefined`: it does, or they have no data.
+ * Why containers of a release wait, and what to do: the node with their data accepts none, or no node does.
+ * `undefined`: none waits, or one may start in a moment.
  */
-export function dataProblem(
+export function placementProblem(
   state: ReleaseState,
   services: readonly FoundService[],
   nodes: readonly NamedNode[],
@@ -19,7 +19,8 @@ export function dataProblem(
       state.containers === undefined
         ? WAITING.has(state.state)
         : state.containers.some((one) => isOf(one, member?.name) && WAITING.has(one.state));
-    const problem = isWaiting ? lostData(nodes, placementOf(spec)) : undefined;
+    const constraints = placementOf(spec);
+    const problem = isWaiting ? (lostData(nodes, constraints) ?? noNode(nodes, constraints)) : undefined;
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -31,20 +32,33 @@ const isOf = ({ name }: ReleaseContainer, wanted: string | undefined): boolean =
 
 const WAITING: ReadonlySet<string> = new Set(["created", "starting", "restarting"]);
 
-/** As `dataProblem`, of tasks with these constraints. */
+/** Why the node with the data of tasks with these constraints accepts none. */
 export function lostData(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
   const storages = constraints.flatMap((one) => storageLabelIn(one) ?? []);
   const holders = nodes.filter(({ labels }) => storages.some((label) => labels[label] !== undefined));
   const away = holders.find(({ isReady, isActive }) => !isReady || !isActive);
   if (away !== undefined) return holderProblem(away.id, nodes);
   for (const node of holders) {
-    // Berth's own conditions are fulfilled again by itself.
-    const unmet = constraints.filter((one) => !/^node\.(?:id!|labels\.berth\.)/.test(one) && !fulfils(node, [one]));
+    const unmet = ofUsers(constraints).filter((one) => !fulfils(node, [one]));
     if (unmet.length === 0) continue;
     return `Its data is on node ${node.name}, which does not fulfil ${unmet.join(", ")}. Change the condition, or the labels of that node.`;
   }
   return undefined;
 }
+
+function noNode(nodes: readonly NamedNode[], constraints: readonly string[]): string | undefined {
+  const wanted = ofUsers(constraints);
+  // Before the first look, nothing is known of any.
+  const isRefused = nodes.length > 0 && !nodes.some((node) => node.isReady && node.isActive && fulfils(node, wanted));
+  return isRefused ? NO_NODE : undefined;
+}
+
+/** Without Berth's own conditions, which it restores by itself. */
+const ofUsers = (constraints: readonly string[]): readonly string[] =>
+  constraints.filter((one) => !/^node\.(?:id!|labels\.berth\.)/.test(one));
+
+export const NO_NODE =
+  "No node of the cluster accepts it. Add the nodes as servers, check that they are ready and active, and that one fulfils the placement constraints.";
 
 /** @param holder Id of the node with the data. */
 export function holderProblem(holder: string, nodes: readonly NamedNode[]): string {
@@ -85,8 +99,13 @@ export class SteadyNodes {
     this.#nodes = nodes;
   }
 
+  /** As last looked up. */
+  get newest(): readonly NamedNode[] {
+    return this.#nodes ?? [];
+  }
+
   at(nowMs: number): readonly NamedNode[] {
     const isShort = (id: string) => nowMs - (this.#lostSinceMs.get(id) ?? nowMs) < this.#graceSeconds * 1000;
-    return (this.#nodes ?? []).map((node) => (isShort(node.id) ? { ...node, isReady: true } : node));
+    return this.newest.map((node) => (isShort(node.id) ? { ...node, isReady: true } : node));
   }
 }
