@@ -12,14 +12,15 @@ export function statusText(status: string, colors: Colors): string {
   return state === "exited" ? colors.dim(text) : colors.yellow(text);
 }
 
-/** Lines below a list of resources: why some of them cannot run. */
-export function warnOfProblems(output: Pick<Output, "warn">, resources: readonly Troubled[]): void {
-  for (const { name, status_problem } of resources) {
-    if (status_problem) output.warn(`${printable(name)}: ${printable(status_problem)}`);
+/** Lines below a list. @param problems Name and problem of each object; an older server does not send all problems. */
+export function warnOfProblems(
+  output: Pick<Output, "warn">,
+  problems: readonly (readonly [name: string, problem: string | null | undefined])[],
+): void {
+  for (const [name, problem] of problems) {
+    if (problem) output.warn(`${printable(name)}: ${printable(problem)}`);
   }
 }
-/** Older servers do not send the field. */
-type Troubled = { readonly name: string; readonly status_problem?: string | null };
 
 export function deploymentStatusText(status: DeploymentStatus, colors: Colors): string {
   switch (status) {

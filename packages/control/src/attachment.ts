@@ -76,33 +76,38 @@ export function attachments(context: UseCaseContext) {
     },
 
     /**
-     * Also deletes the variable of previews. Variables that contain more than the URL stay.
+     * Also deletes the variable of previews. Variables that contain more than the URL, or a part of it, stay.
      * @throws DomainError `resource.in_use` if the named variable does, or all of them
      */
     async detach(uuid: string, { resource_uuid, as }: DatabaseDetach): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      const kept = await stores.transaction(async (tx) => {
+      return await stores.transaction(async (tx) => {
         const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
-        const used = (await attachmentsIn(tx, database)).filter(
-          (one) =>
-            one.database_uuid === uuid && one.resource_uuid === resource.uuid && (as === undefined || one.key === as),
-        );
+        const ofResource = async () =>
+          (await attachmentsIn(tx, database)).filter(
+            (one) => one.database_uuid === uuid && one.resource_uuid === resource.uuid,
+          );
+        const used = (await ofResource()).filter(({ key }) => as === undefined || key === as);
         if (used.length === 0) throw notFound("Attachment");
-        const mixed = new Set<string>();
+        const deleted = new Set<string>();
         for (const { key, is_preview } of used) {
           const variable = await tx.envs.findByKey(resource.id, key, is_preview);
           if (variable === undefined) continue;
           const isOnlyName = (await namesOnly(tx, resource, variable.value, database)) !== undefined;
-          if (isOnlyName) await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
-          else mixed.add(key);
+          if (!isOnlyName) continue;
+          await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
+          deleted.add(key);
         }
-        const [first] = mixed;
-        if (first !== undefined && used.every(({ key }) => mixed.has(key))) throw containsMore(resource, first);
-        return [...mixed];
+        const [first] = used;
+        if (deleted.size === 0 && first !== undefined) throw containsMore(resource, first.key);
+        const left = new Set((await ofResource()).map(({ key }) => key));
+        const rest =
+          left.size === 0
+            ? `${resource.name} does not use it from its next deployment on.`
+            : `${resource.name} still references it in ${[...left].join(", ")}.`;
+        return { message: `Database detached, deleted ${[...deleted].join(", ")}. ${rest}` };
       });
-      const rest = kept.length === 0 ? "" : ` It is still named by ${kept.join(", ")}, with more than its URL.`;
-      return { message: `Database detached.${rest}` };
     },
   };
 }

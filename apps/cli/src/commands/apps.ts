@@ -41,7 +41,10 @@ async function list(session: Session, options: AppListOptions): Promise<void> {
         ["NAME", "STATUS", "URL", "ENVIRONMENT", "UUID"],
         applications.map((each) => row(each, session)),
       );
-    warnOfProblems(output, applications);
+    warnOfProblems(
+      output,
+      applications.map(({ name, status_problem }) => [name, status_problem]),
+    );
   });
 }
 

@@ -61,22 +61,8 @@ async function detach(session: Session, wanted: string, user: string, options: A
   const database = await namedResource(api, "database", wanted);
   const resource = await findUser(api.client, database, user);
   const sent = { uuid: database.uuid, resource_uuid: resource.uuid, ...options };
-  const keys = async () => {
-    const all = await api.client.databases.attachments.list.query({ uuid: database.uuid });
-    return [...new Set(all.flatMap((one) => (one.resource_uuid === resource.uuid ? printable(one.key) : [])))];
-  };
-  const before = await keys();
   const answer = await api.client.databases.attachments.detach.mutate(sent);
-  const kept = await keys();
-  const deleted = before.filter((key) => !kept.includes(key));
-  output.show(answer, () => {
-    if (deleted.length > 0) output.line(`${printable(resource.name)}: deleted ${deleted.join(", ")}.`);
-    if (kept.length > 0) {
-      output.warn(`${printable(resource.name)} still names it in ${kept.join(", ")}.`);
-      return;
-    }
-    output.line(`${printable(resource.name)} does not use ${printable(database.name)} from its next deployment on.`);
-  });
+  output.show(answer, () => output.line(printable(answer.message)));
 }
 
 const ROUTES = {

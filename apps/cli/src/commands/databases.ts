@@ -149,10 +149,13 @@ async function list(session: Session): Promise<void> {
       cell(database.uuid),
     ]);
     output.table(["NAME", "STATUS", "IMAGE", "PUBLIC PORT", "ENVIRONMENT", "UUID"], rows);
-    warnOfProblems(output, all);
-    for (const { name, public_port_problem } of all) {
-      if (public_port_problem) output.warn(`${printable(name)}: ${printable(public_port_problem)}`);
-    }
+    warnOfProblems(
+      output,
+      all.flatMap(({ name, status_problem, public_port_problem }) => [
+        [name, status_problem],
+        [name, public_port_problem],
+      ]),
+    );
   });
 }
 

@@ -11,6 +11,7 @@ import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
+import { warnOfProblems } from "../status-text.ts";
 import { addOwnerFlags, isNamed, type OwnerOptions, ownerOf, type ShownVariable } from "./env-owner.ts";
 
 interface EnvOptions extends OwnerOptions {
@@ -144,12 +145,13 @@ async function setVariables(
   });
 }
 
-/** Older servers do not send the field. */
-function warnOfReferences(output: Output, variables: readonly ShownVariable[]): void {
-  for (const { key, reference_problem, is_preview = false } of variables) {
-    if (reference_problem && !is_preview) output.warn(`${printable(key)}: ${printable(reference_problem)}`);
-  }
-}
+const warnOfReferences = (output: Output, variables: readonly ShownVariable[]): void =>
+  warnOfProblems(
+    output,
+    variables.flatMap(({ key, reference_problem, is_preview }) =>
+      is_preview === true ? [] : [[key, reference_problem] as const],
+    ),
+  );
 
 /** @throws The API's errors, with keys of variables in place of list positions */
 export const saveByKey = <Answer>(

@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { ServerCreate } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
@@ -8,7 +7,9 @@ import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { inputStream } from "../input-stream.ts";
 import { printable } from "../printable.ts";
+import { readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { validateServer } from "./server-validate.ts";
 
@@ -25,7 +26,7 @@ export function defineAdd(command: Command, bind: Bind): void {
     .argument("<address>", "where its sshd is: ADDRESS, LOGIN@ADDRESS or LOGIN@ADDRESS:PORT; default: root, port 22")
     .option(
       "--key <key>",
-      "file of the private key, or name or uuid of one of the team; default: the only one of the team",
+      "file of the private key, - for standard input, or name or uuid of one of the team; default: the only one of the team",
     )
     .option("--install", "install Docker, if the machine has Debian or Ubuntu");
   addFlags(add, FLAGS, "Of the server:");
@@ -106,7 +107,7 @@ async function keyOf(session: Session, client: Api["client"], wanted: string | u
   const keys = await client.privateKeys.list.query({});
   const names = keys.map(({ name }) => printable(name)).join(", ") || "none";
   if (wanted === undefined) {
-    // A key of a repository is no login of a machine.
+    // Deploy keys read repositories, so they are not meant.
     const [only, ...others] = keys.filter(({ is_git_related }) => !is_git_related);
     if (only !== undefined && others.length === 0) return { uuid: only.uuid, isNew: false };
     const question = "Say by which key Berth logs in: --key FILE, such as ~/.ssh/id_ed25519, or --key NAME.";
@@ -116,12 +117,14 @@ async function keyOf(session: Session, client: Api["client"], wanted: string | u
   if (!isPath && keys.some(({ uuid, name }) => uuid === wanted || name === wanted)) {
     return { uuid: choose(wanted, keys, { thing: "private key" }).uuid, isNew: false };
   }
-  const file = resolve(session.system.cwd, wanted);
-  const private_key = await readFile(file, "utf8").catch((cause: unknown) => {
+  const stdin = await inputStream(session.system, wanted).catch((cause: unknown) => {
     const message = `${printable(wanted)} is neither a key of the team (${names}) nor a file that can be read.`;
     throw new Failure(message, { cause });
   });
-  const name = keys.some((key) => key.name === basename(file)) ? undefined : basename(file);
+  const private_key = await readInput({ stdin });
+  // Otherwise, Berth gives it a name.
+  const isNameFree = wanted !== "-" && keys.every((key) => key.name !== basename(wanted));
+  const name = isNameFree ? basename(wanted) : undefined;
   try {
     const { uuid } = await client.privateKeys.create.mutate({ name, private_key });
     return { uuid, isNew: true };

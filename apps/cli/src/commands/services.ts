@@ -91,7 +91,10 @@ async function list(session: Session): Promise<void> {
       cell(service.uuid),
     ]);
     output.table(["NAME", "STATUS", "TYPE", "URL", "UUID"], rows);
-    warnOfProblems(output, all);
+    warnOfProblems(
+      output,
+      all.map(({ name, status_problem }) => [name, status_problem]),
+    );
   });
 }
 

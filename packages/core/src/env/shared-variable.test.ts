@@ -106,7 +106,7 @@ describe("variables that name databases", () => {
     expect(resolveEnvs([env("A", value)], [found, ...parts, refused]).envs[0]?.value).toBe(expected);
   });
 
-  test("hide the password by itself too, and nothing that is no secret", () => {
+  test("hide the password by itself too, and leave the other parts visible", () => {
     const { shared } = resolveEnvs([env("A", "{{ database.my shop-2.url }}")], [found, ...parts]);
     expect(shared.map(({ value }) => value)).toEqual([url, "p@ss"]);
     const password = seen("database", "public-file.password", "sunflower");
