@@ -2,6 +2,7 @@ export * from "./application.ts";
 export * from "./application-change.ts";
 export * from "./application-input.ts";
 export * from "./application-name.ts";
+export * from "./application-setting-view.ts";
 export * from "./application-view.ts";
 export * from "./attached-destination.ts";
 export * from "./autoscaling.ts";
