@@ -234,7 +234,7 @@ describe("berth deploy", () => {
     expect(stdout).toContain("/ holds notes.txt, run.js. Set start_command (berth deploy --start-command");
     expect(stdout.match(/It is not clear how to start this/g)).toHaveLength(1);
     expect(stdout).toContain("Application odd was removed again.");
-    expect((await run(elsewhere.path, "apps")).stdout).not.toContain("odd");
+    expect((await run(elsewhere.path, "apps")).stdout).not.toMatch(/^odd /m);
     const flags = ["--start-command", "node run.js"];
     const again = await run(elsewhere.path, ...argv, ...flags);
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Created application odd")]);

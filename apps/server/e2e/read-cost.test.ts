@@ -12,7 +12,7 @@ const BUDGETS: Readonly<Record<string, readonly [statements: number, bytes: numb
   "/projects/PROJECT/production": [7, 3650],
   "/servers": [2, 2320],
   "/servers/SERVER": [2, 2320],
-  "/servers/SERVER/resources": [3, 210],
+  "/servers/SERVER/resources": [3, 230],
   "/resources": [4, 3340],
   "/applications": [3, 3310],
   "/applications/APPLICATION": [3, 4400],

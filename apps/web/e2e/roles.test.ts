@@ -114,6 +114,8 @@ describeLargeInBrowser("the pages by role", () => {
 
   it("ask for nothing that a member may not read, also while it is not known yet who asks", async () => {
     const { page, complaints, close } = await visitAs("member");
+    // A tab that kept its overview shows nothing before it knows who asks.
+    await page.addInitScript(() => sessionStorage.clear());
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.route(/auth\.current/, async (route) => {
       // In one request with it, the two are answered together.
