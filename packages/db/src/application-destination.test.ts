@@ -81,15 +81,18 @@ onEachBackend((database) => {
     expect(subject?.record).toMatchObject({ restart_count: 1, scale_problem: null });
     await resources.setScaleProblem(there, null);
     expect((await stores.applications.find(app.uuid))?.scale_problem).toBeNull();
-    await resources.setStatus(there, "degraded:unhealthy", "n1 is down.");
+    await resources.setStatus(there, "degraded:unhealthy", { problem: "n1 is down." });
     await resources.setStatus(here, "running:healthy");
     expect((await stores.applications.find(app.uuid))?.status_problem).toBe("n1 is down.");
     expect((await stores.applicationDestinations.list(app.id)).map(({ status_problem }) => status_problem)).toEqual([
       null,
       "n1 is down.",
     ]);
-    await resources.setStatus(there, "running:healthy");
-    expect((await stores.applications.find(app.uuid))?.status_problem).toBeNull();
+    const before = await stores.applicationDestinations.list(app.id);
+    await resources.setStatus(there, "exited:unhealthy", { replaces: "running:healthy" });
+    expect(await stores.applicationDestinations.list(app.id)).toEqual(before);
+    await resources.setStatus(there, "running:healthy", { replaces: "degraded:unhealthy" });
+    expect(await stores.applications.find(app.uuid)).toMatchObject({ status: "running:healthy", status_problem: null });
   });
 
   it("is stopped on one server after too many restarts there, until it is started or deployed there", async () => {

@@ -109,11 +109,12 @@ export function observedOnServer(
   context: StoreContext,
 ): Pick<SystemResourceStore, "setStatus" | "setRestarts" | "setScaleProblem" | "giveUp"> {
   return {
-    setStatus: (part, status, problem = null) =>
+    setStatus: (part, status, { problem = null, replaces } = {}) =>
       inTransaction(context, async (tx) => {
-        const status_problem = problem && storable(problem);
-        if (await change(tx, part, { status, status_problem })) await combine(tx, part.resource_id);
-        else await setResourceStatus(tx, part.resource_id, { status, problem });
+        const seen = { status, status_problem: problem && storable(problem) };
+        if (await change(tx, part, replaces === undefined ? seen : seenInPlaceOf(replaces, seen))) {
+          await combine(tx, part.resource_id);
+        } else await setResourceStatus(tx, part.resource_id, { status, problem, replaces });
       }),
     setRestarts: (part, { restart_count, last_restart_at }) =>
       inTransaction(context, async (tx) => {
@@ -141,9 +142,15 @@ export function observedOnServer(
   };
 }
 
+/** Leaves the row as it is if its status is another one. */
+const seenInPlaceOf = (replaced: string, { status, status_problem }: Pick<Observed, "status" | "status_problem">) => ({
+  status: sql<string>`case when status = ${replaced} then ${status} else status end`,
+  status_problem: sql<string | null>`case when status = ${replaced} then ${status_problem} else status_problem end`,
+});
+
 interface Observed {
-  readonly status?: string;
-  readonly status_problem?: string | null;
+  readonly status?: string | RawBuilder<string>;
+  readonly status_problem?: string | null | RawBuilder<string | null>;
   readonly restart_count?: number;
   readonly scale_problem?: string | null;
   readonly is_given_up?: boolean;

@@ -58,7 +58,11 @@ export function emitResourceEvent(
 export function setResourceStatus(
   context: StoreContext,
   id: number,
-  { status, problem = null }: { readonly status: string; readonly problem?: string | null | undefined },
+  {
+    status,
+    problem = null,
+    replaces,
+  }: { readonly status: string; readonly problem?: string | null | undefined; readonly replaces?: string | undefined },
 ): Promise<void> {
   const status_problem = problem && storable(problem);
   return inTransaction(context, async (tx) => {
@@ -69,7 +73,7 @@ export function setResourceStatus(
       .where(({ or, eb }) => or([eb("status", "!=", status), eb("status_problem", "is distinct from", status_problem)]))
       .forNoKeyUpdate()
       .executeTakeFirst();
-    if (before === undefined) return;
+    if (before === undefined || (replaces !== undefined && before.status !== replaces)) return;
     await tx.db
       .updateTable("resource")
       .set({ status, status_problem, updated_at: sql<Date>`now()` })

@@ -131,7 +131,7 @@ onEachBackend((database) => {
     const part = liveKeyOf(app);
     const shown = async () => (await stores.applications.find(uuid))?.status_problem;
     for (const problem of ["n1 is down.", "n1 is down.", "n1 is drained."]) {
-      await setStatus(part, "degraded:unhealthy", problem);
+      await setStatus(part, "degraded:unhealthy", { problem });
       expect(await shown()).toBe(problem);
     }
     expect(await stores.resources.summaries([app.id])).toMatchObject([{ status_problem: "n1 is drained." }]);
@@ -139,6 +139,21 @@ onEachBackend((database) => {
     expect(await shown()).toBeNull();
     const changes = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
     expect(changes.map(({ payload }) => payload.status_problem)).toEqual(["n1 is down.", "n1 is drained.", undefined]);
+  });
+
+  it("keeps a status that was written after the one that a plan saw", async () => {
+    const stores = await testTeam(database());
+    const { uuid, ...app } = await testApplication(stores, await testPlace(stores));
+    const { setStatus } = database().system.resources;
+    const part = liveKeyOf(app);
+    await setStatus(part, "running:healthy");
+    await setStatus(part, "starting:unknown", { replaces: "exited:unhealthy", problem: "n1 is down." });
+    expect(await stores.applications.find(uuid)).toMatchObject({ status: "running:healthy", status_problem: null });
+    await setStatus(part, "running:unhealthy", { replaces: "running:healthy", problem: "n1 is down." });
+    expect(await stores.applications.find(uuid)).toMatchObject({
+      status: "running:unhealthy",
+      status_problem: "n1 is down.",
+    });
   });
 
   it("keeps what was observed of restarts and what is wanted", async () => {

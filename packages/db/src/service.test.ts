@@ -159,6 +159,10 @@ onEachBackend((database) => {
     expect(found?.record.status).toBe("degraded:unhealthy");
     expect(found?.containers.map(({ status }) => status)).toEqual(["running:healthy", "restarting:unknown"]);
     expect(found?.containers.map(({ last_online_at }) => last_online_at === null)).toEqual([false, true]);
+    const kept = await subject(service.id);
+    const late = { status: "starting:unknown", containers: { web: "starting:unknown" }, replaces: "exited" };
+    await services.setStatuses(service.id, late);
+    expect(await subject(service.id)).toEqual(kept);
     const events = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
     expect(events.map(({ payload }) => payload.status_problem)).toEqual([undefined, "n1 is down.", undefined]);
     expect(await subject(-1)).toBeUndefined();

@@ -161,8 +161,9 @@ export async function serviceSubject(context: StoreContext, key: RoutingKey): Pr
 
 export function systemServiceStore(context: StoreContext): SystemServiceStore {
   return {
-    setStatuses: (id, { status, containers, problem }) =>
+    setStatuses: (id, { status, containers, problem, replaces }) =>
       inTransaction(context, async (tx) => {
+        if (replaces !== undefined && !(await hasStatus(tx, id, replaces))) return;
         await sql`update service_container set status = seen.status, updated_at = now(),
             last_online_at = case when 'running' in (split_part(seen.status, ':', 1),
               split_part(service_container.status, ':', 1)) then now() else last_online_at end
@@ -172,4 +173,15 @@ export function systemServiceStore(context: StoreContext): SystemServiceStore {
         await setResourceStatus(tx, id, { status, problem });
       }),
   };
+}
+
+/** Locks the service, so that its status stays what it is. */
+async function hasStatus({ db }: StoreContext, id: number, status: string): Promise<boolean> {
+  const found = await db
+    .selectFrom("resource")
+    .select("status")
+    .where("id", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return found?.status === status;
 }

@@ -97,7 +97,7 @@ export async function applyOperation(
     case "set_upstream":
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
-      return await stores.resources.setStatus(partOf(adapters, operation), operation.status, operation.problem);
+      return await stores.resources.setStatus(partOf(adapters, operation), operation.status, operation);
     case "set_statuses":
       return await stores.services.setStatuses(operation.resourceId, operation);
     case "give_up":

@@ -48,6 +48,8 @@ export type Operation =
       readonly type: "set_status";
       readonly resourceId: number;
       readonly status: string;
+      /** The status at the time of the plan. Another one was recorded by something that knew more. */
+      readonly replaces: string;
       /** Why it cannot run; `null`: it can, or nobody knows. */
       readonly problem: string | null;
     }
@@ -56,6 +58,8 @@ export type Operation =
       readonly type: "set_statuses";
       readonly resourceId: number;
       readonly status: string;
+      /** As of `set_status`. */
+      readonly replaces: string;
       readonly problem: string | null;
       readonly containers: Readonly<Record<string, string>>;
     }

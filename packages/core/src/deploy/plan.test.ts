@@ -278,7 +278,7 @@ describe("a preview", () => {
   test("does not count for its application's status", () => {
     const only = { ...subject, releases: [of7] };
     expect(plan(wanted([only]), observed([seen("d7")], { sites: up }))).toEqual([
-      { type: "set_status", resourceId: 1, status: "exited:unhealthy", problem: null },
+      { type: "set_status", resourceId: 1, status: "exited:unhealthy", replaces: "running:healthy", problem: null },
     ]);
   });
 
@@ -308,12 +308,24 @@ describe("the status", () => {
   ])("%s", (_title, subject, state, health, status) => {
     const releases = state ? [state] : [];
     const operations = plan(wanted([subject]), observed(releases, { health: new Map([["d1", health]]) }));
-    expect(operations).toContainEqual({ type: "set_status", resourceId: 1, status, problem: null });
+    expect(operations).toContainEqual({
+      type: "set_status",
+      resourceId: 1,
+      status,
+      replaces: subject.status,
+      problem: null,
+    });
   });
 
   const problem = "Its data is on node n2, which is down.";
   const waiting = seen("d1", { state: "created", problem });
-  const lost = { type: "set_status", resourceId: 1, status: "degraded:unhealthy", problem };
+  const lost = {
+    type: "set_status",
+    resourceId: 1,
+    status: "degraded:unhealthy",
+    replaces: "running:healthy",
+    problem,
+  };
   test.each<[string, Partial<WantedResource>, ReleaseState, readonly object[]]>([
     ["of what cannot run says why", {}, waiting, [lost]],
     ["of what cannot run is said once", { status: "degraded:unhealthy", statusProblem: problem }, waiting, []],
@@ -321,7 +333,7 @@ describe("the status", () => {
       "of what cannot run for another reason says the new one",
       { status: "degraded:unhealthy", statusProblem: "Other." },
       waiting,
-      [lost],
+      [{ ...lost, replaces: "degraded:unhealthy" }],
     ],
     [
       "of what runs again says no reason any more",
@@ -480,7 +492,7 @@ test("what an engine sees of a release's health goes before what probes said, on
     plan(wanted([resource()]), observed([seen("d1", health ? { health } : {})]));
   expect(healthy("healthy")).toEqual([]);
   expect(healthy("unhealthy")).toEqual([
-    { type: "set_status", resourceId: 1, status: "running:unhealthy", problem: null },
+    { type: "set_status", resourceId: 1, status: "running:unhealthy", replaces: "running:healthy", problem: null },
   ]);
   expect(healthy("starting")).toEqual([]);
 });

@@ -239,7 +239,7 @@ const removingParts = (resource: WantedResource): readonly string[] =>
 function setStatus(resource: WantedResource, status: string, seen: Seen): Operation[] {
   const problem = problemOf(resource, seen);
   const isSame = resource.status === status && (resource.statusProblem ?? null) === problem;
-  return isSame ? [] : [{ type: "set_status", resourceId: resource.id, status, problem }];
+  return isSame ? [] : [{ type: "set_status", resourceId: resource.id, status, replaces: resource.status, problem }];
 }
 
 /** Why its live release cannot run. */
@@ -262,7 +262,7 @@ function setStatuses(
     resource.status === now.status &&
     (resource.statusProblem ?? null) === problem &&
     containers.every(({ name, status }) => now.containers[name] === status);
-  return isSame ? [] : [{ type: "set_statuses", resourceId: resource.id, ...now }];
+  return isSame ? [] : [{ type: "set_statuses", resourceId: resource.id, replaces: resource.status, ...now }];
 }
 
 function setRestarts(resource: WantedResource, seen: Seen): Operation[] {

@@ -42,6 +42,7 @@ describe("the status of a service", () => {
       type: "set_statuses",
       resourceId: 1,
       status: "running:unknown",
+      replaces: "exited",
       problem: null,
       containers: { web: "running:healthy", db: "running:unknown" },
     });

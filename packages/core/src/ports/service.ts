@@ -66,6 +66,8 @@ export interface SystemServiceStore {
       readonly containers: Readonly<Record<string, string>>;
       /** Why it cannot run. Default: nothing is known. */
       readonly problem?: string | null;
+      /** Nothing is recorded if the service's status is another one by now. Default: any status is replaced. */
+      readonly replaces?: string;
     },
   ): Promise<void>;
 }

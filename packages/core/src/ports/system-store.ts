@@ -293,9 +293,14 @@ export interface SystemResourceStore {
   routing(key: LiveKey, kind?: ResourceKind): Promise<Routing | undefined>;
   /**
    * Of a resource on several servers, it sets the status on this one, and combines those of all.
-   * @param problem Why it cannot run. Default: nothing is known.
+   * @param seen.problem Why it cannot run. Default: nothing is known.
+   * @param seen.replaces Nothing is set if its status is another one by now. Default: any status is replaced.
    */
-  setStatus(part: ServerPart, status: string, problem?: string | null): Promise<void>;
+  setStatus(
+    part: ServerPart,
+    status: string,
+    seen?: { readonly problem?: string | null; readonly replaces?: string },
+  ): Promise<void>;
   /** Of a resource on several servers, likewise; the highest count is the resource's. */
   setRestarts(
     part: ServerPart,
