@@ -49,6 +49,8 @@ describe("what went wrong", () => {
     ["It has main. Correct git_branch.", "Correct --branch."],
     ["x is not a commit. Set git_commit_sha to a tag.", "Set --git-commit-sha to a tag."],
     ["Correct it.", "Correct it."],
+    ["Must be at most git_commit_sha.", "Must be at most --git-commit-sha."],
+    ["MY_git_commit_sha is a variable.", "MY_git_commit_sha is a variable."],
   ])("names the flags of the command for the fields: %s", (message, said) => {
     const problem = {
       message,

@@ -68,7 +68,9 @@ export const inFlags = (message: string, flagNames: ReadonlySet<string>): string
     })
     .replace(/\b(Correct|Set) ([a-z_]+)\b/g, (_text: string, verb: string, field: string) => {
       return `${verb} ${flagOf(field, flagNames) ?? field}`;
-    });
+    })
+    // A word of several parts is a field's name, and never a word of the sentence.
+    .replace(/(?<![\w-])[a-z]+(?:_[a-z]+)+\b/g, (field: string) => flagOf(field, flagNames) ?? field);
 
 /** Flags of `berth deploy`, which are shorter than the fields that they set. */
 const SHORT_FLAGS: Readonly<Record<string, string>> = { git_repository: "git", git_branch: "branch" };

@@ -149,6 +149,7 @@ describe("a group of commands", () => {
     [["server", "new"], "To make one: berth servers create --help"],
     [["scale", "web=2"], "berth scale APP 2"],
     [["scale", "shop", "web=2..10"], "berth scale APP 2..10"],
+    [["scale", "shop", "9..2"], "Example: berth scale shop 2..9"],
     [["down"], "berth stop APP"],
     [["app", "rename", "shop", "store"], "To change its name: berth applications update shop --name NEW"],
     [["db", "rename", "shop", "store"], "To change its name: berth databases update shop --name NEW"],

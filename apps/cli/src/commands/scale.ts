@@ -53,6 +53,11 @@ export function define(command: Command, bind: Bind): void {
 function read(text: string, { cpu, memory, requests }: ScaleOptions) {
   const [, min, max] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
   if (min !== undefined && max !== undefined) {
+    if (Number(min) > Number(max)) {
+      throw usage(
+        `Bounds are the fewest and the most containers, got ${text}. Example: berth scale shop ${max}..${min}`,
+      );
+    }
     const settings = {
       autoscaling_enabled: true,
       autoscaling_replicas_min: Number(min),

@@ -166,6 +166,6 @@ export function assertMayLeave(
   assertNodeChange(nodes, node, { role: "worker" }, null);
   if (node.storages.length === 0 || force) return;
   const count = node.storages.length === 1 ? "1 storage" : `${node.storages.length} storages`;
-  const message = `The data of ${count} is on ${node.name} alone. Back it up and delete the storages, or leave with force: the data stays on the machine then, and the cluster forgets it.`;
+  const message = `The data of ${count} is on ${node.name} alone. Back it up and delete the storages, or leave with force=true: the data stays on the machine then, and the cluster forgets it.`;
   throw new DomainError("resource.state", message);
 }
