@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { interpolate, isShared, realValue, referencesIn } from "./env-value.ts";
+import { interpolate, isShared, nearReferencesIn, realValue, referencesIn } from "./env-value.ts";
 
 const shared = {
   team: new Map([["NAME", "berth"]]),
@@ -50,6 +50,31 @@ describe("shared references", () => {
       }),
     );
   });
+});
+
+describe("what looks like a reference", () => {
+  test.each([
+    ["{{ database.orders }}", "Write {{ database.NAME.PART }}"],
+    ["{{ databases.orders.url }}", "Write {{ database.NAME.PART }}"],
+    ["{{ database.orders.uri }}", "Write {{ database.NAME.PART }}"],
+    ["{{ team KEY }}", "Write {{ team.KEY }}."],
+    ["{{Team.KEY}}", "Write {{ team.KEY }}."],
+    ["{{ environment.MY-KEY }}", "Write {{ environment.KEY }}."],
+  ])("%s is not replaced, and what to write is said", (text, remedy) => {
+    expect(interpolate(text, { team: new Map([["KEY", "x"]]) })).toBe(text);
+    const [found, ...more] = nearReferencesIn(`a ${text} b`);
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({ text, remedy: expect.stringContaining(remedy) });
+  });
+
+  test.each([
+    "{{ team.KEY }}",
+    "{{database.orders.url}}",
+    "{{ teams.KEY }}",
+    "{{ .Values.database }}",
+    "{{ team",
+    "{database}",
+  ])("%s is not one", (text) => expect(nearReferencesIn(text)).toEqual([]));
 });
 
 describe("real_value", () => {

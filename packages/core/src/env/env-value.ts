@@ -84,6 +84,20 @@ export function referencesIn(values: Iterable<string | null>): readonly SharedRe
   return [...found.values()];
 }
 
+/** Bounded, so that a value of many braces is read in linear time. */
+const NEARLY_REFERENCE = /\{\{\s*(team|project|environment|server|databases?)\b[^{}\r\n]{0,300}\}\}/gi;
+
+/** What looks like a reference and is none, such as `{{ database.orders }}`, with what to write. */
+export const nearReferencesIn = (value: string): readonly { readonly text: string; readonly remedy: string }[] =>
+  [...value.matchAll(NEARLY_REFERENCE)].flatMap(([text, word = ""]) => {
+    const [found] = referencesIn([text]);
+    if (found !== undefined && (found.scope !== "database" || databaseIn(found) !== undefined)) return [];
+    const remedy = /^database/i.test(word)
+      ? `Write {{ database.NAME.PART }}, where PART is ${DATABASE_PROPERTIES.slice(0, -1).join(", ")} or ${DATABASE_PROPERTIES.at(-1)}.`
+      : `Write {{ ${word.toLowerCase()}.KEY }}.`;
+    return [{ text, remedy }];
+  });
+
 /** The value with its references to a database changed to another name or uuid. */
 export const withDatabaseName = (value: string, from: string, to: string): string =>
   value.replace(REFERENCE, (reference, ...groups: readonly (string | undefined)[]) => {

@@ -116,6 +116,8 @@ describe("variables that name databases", () => {
   test("are named with a property that databases do not have", () => {
     const reference = "{{ database.my shop-2.hostname }}";
     expect(resolveEnvs([env("A", reference)], [found]).unknown).toMatchObject([{ references: [reference] }]);
+    const near = "{{ database.my shop-2 }}";
+    expect(resolveEnvs([env("A", near)], [found]).unknown).toMatchObject([{ references: [near] }]);
   });
 
   test("are shown with why they have no value, to those who may see it", () => {
@@ -126,6 +128,9 @@ describe("variables that name databases", () => {
     );
     expect(shown("{{ database.far.url }}")?.reference_problem).toBe("It is far away.");
     expect(shown("{{ database.my shop-2.url }}")?.reference_problem).toBeNull();
+    expect(shown("{{ database.my shop-2 }}")?.reference_problem).toBe(
+      "{{ database.my shop-2 }} is not replaced. Write {{ database.NAME.PART }}, where PART is url, host, port, user, password or name.",
+    );
     expect(shown("{{ database.far.url }}", { maySeeSecrets: false })?.reference_problem).toBeNull();
   });
 

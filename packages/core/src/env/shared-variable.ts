@@ -7,6 +7,7 @@ import { EnvCreate, type EnvironmentVariable, type EnvViewOptions, envView } fro
 import {
   databaseIn,
   interpolate,
+  nearReferencesIn,
   referencesIn,
   referenceText,
   type SharedScope,
@@ -141,9 +142,7 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
   );
   const lostOf = envs.map((env) => ({
     env,
-    lost: referencesIn([env.value])
-      .filter((reference) => shared[reference.scope]?.has(reference.key) !== true)
-      .map(referenceText),
+    lost: lostIn(env.value, shared),
   }));
   const unknown = lostOf.flatMap(({ env: { key, is_preview }, lost }) => {
     const references = lost.filter((reference) => !problems.has(reference));
@@ -169,6 +168,12 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
     unreachable,
   };
 }
+
+/** References without a value, and what looks like a reference. */
+const lostIn = (value: string | null, shared: SharedVariables): readonly string[] => {
+  const without = referencesIn([value]).filter(({ scope, key }) => shared[scope]?.has(key) !== true);
+  return [...new Set([...without.map(referenceText), ...nearReferencesIn(value ?? "").map(({ text }) => text)])];
+};
 
 /**
  * The password of a URL is hidden on its own too, since a program may print it without the URL. The other parts are no
@@ -205,6 +210,8 @@ export function envViews(
 
 /** @param problems Why the targets of references cannot be used, by the text of the reference. */
 function problemIn(value: string | null, problems: ReadonlyMap<string, string | null>): string | null {
+  const [near] = nearReferencesIn(value ?? "");
+  if (near !== undefined) return `${near.text} is not replaced. ${near.remedy}`;
   for (const text of referencesIn([value]).map(referenceText)) {
     const problem = problems.get(text);
     if (problem === undefined) return `${text} has no target. Create it, or correct the reference.`;
