@@ -548,7 +548,7 @@ describe("the rest", () => {
     const whole = await run(web.path, "logs", "--tail", "20000");
     expect(ticks(whole.stdout)[0]).toBeLessThan(ticks(shown.stdout)[0] ?? 0);
     const future = await run(web.path, "logs", "--since", "2999-01-02T03:04:05Z");
-    expect([future.code, future.stdout]).toEqual([0, ""]);
+    expect([future.code, future.stdout, future.stderr]).toEqual([0, "", "Warning: No lines to show.\n"]);
     const following = start(["logs", "-f", "-t", "--tail", "1"], { cwd: web.path, env: env() });
     await until(() => following.stdout().split("\n").length > 5);
     following.interrupt();

@@ -185,5 +185,5 @@ async function url(session: Session, wanted: string, options: { readonly public?
 async function logs(session: Session, wanted: string, flags: OutputFlags): Promise<ExitCode> {
   const api = await session.connect();
   const { uuid } = await namedResource(api, "database", wanted);
-  return showOutput(session, api.client.databases.logs, { uuid }, flags);
+  return showOutput(session, api.client.databases, { uuid }, flags);
 }

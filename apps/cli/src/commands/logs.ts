@@ -8,6 +8,7 @@ import { followDeployment } from "../follow/deployment.ts";
 import { followStream, type Handlers } from "../follow/subscription.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
+import { warnOfProblems } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
 import { serverField } from "./app-servers.ts";
 
@@ -70,7 +71,7 @@ async function logs(
     ...(await serverField(api, uuid, options.server)),
   };
   try {
-    return await showOutput(session, api.client.applications.logs, source, options);
+    return await showOutput(session, api.client.applications, source, options);
   } catch (error) {
     if (problemIn(error)?.code !== "resource.not_running") throw error;
     const { deployments } = await api.client.deployments.listByApplication.query({ uuid, take: 1 });
@@ -116,8 +117,11 @@ interface Line {
 
 /** Operations for a resource's output, which have the same types for all kinds. */
 interface OutputOperations {
-  readonly tail: { query(query: LastLinesQuery): Promise<{ readonly logs: string }> };
-  readonly follow: { subscribe(query: LinesQuery, handlers: Handlers<Line>): { unsubscribe(): void } };
+  readonly get: { query(query: { uuid: string }): Promise<{ name: string; status_problem?: string | null }> };
+  readonly logs: {
+    readonly tail: { query(query: LastLinesQuery): Promise<{ readonly logs: string }> };
+    readonly follow: { subscribe(query: LinesQuery, handlers: Handlers<Line>): { unsubscribe(): void } };
+  };
 }
 
 /** Prints the last lines of a resource's output, or follows it. */
@@ -137,7 +141,7 @@ export function showOutput(
 }
 
 async function lastLines(
-  { tail }: OutputOperations,
+  { get, logs: { tail } }: OutputOperations,
   { output }: Session,
   query: LinesQuery,
   { timestamps = false, previous = false }: OutputFlags,
@@ -157,6 +161,11 @@ async function lastLines(
       return ended;
     },
   );
+  if (answer.logs === "") {
+    const { name, status_problem } = await get.query({ uuid: query.uuid });
+    if (status_problem) warnOfProblems(output, [[name, status_problem]]);
+    else output.warn("No lines to show.");
+  }
   output.show(answer, () => {
     if (answer.logs === "") return;
     for (const line of answer.logs.split("\n")) output.line(printableLine(line, output.colors.isColorSupported));
@@ -165,7 +174,7 @@ async function lastLines(
 }
 
 async function followLines(
-  { follow }: OutputOperations,
+  { logs: { follow } }: OutputOperations,
   { output, system }: Session,
   query: LinesQuery,
   { timestamps = false }: OutputFlags,

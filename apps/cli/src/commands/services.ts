@@ -315,7 +315,7 @@ async function logs(
   const { uuid } = await namedResource(api, "service", wanted);
   const chosen = all ? ALL_CONTAINERS : container;
   const source = { uuid, ...(chosen === undefined ? {} : { container: chosen }) };
-  return showOutput(session, api.client.services.logs, source, flags);
+  return showOutput(session, api.client.services, source, flags);
 }
 
 async function textOf({ system }: Session, file: string): Promise<string> {
