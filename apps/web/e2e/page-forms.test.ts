@@ -322,7 +322,16 @@ describeLargeInBrowser("forms and names of the pages", () => {
     expect(await example.textContent()).toBe(`berth api POST /applications/${uuid}/stop`);
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.keyboard.press("Escape");
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByLabel("Description").fill("another");
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await example.waitFor();
+    expect(await example.textContent()).toBe(`berth api PATCH /applications/${uuid} -F description=another`);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("tab", { name: "Overview" }).click();
     await page.getByRole("button", { name: "Back to doing" }).click();
+    expect((await server.client.applications.get.query({ uuid })).description).not.toBe("another");
     await stop.click();
     await page.getByRole("dialog").getByText("Stop it?", { exact: false }).waitFor();
     expect((await server.client.applications.get.query({ uuid })).status).toMatch(/^running/);

@@ -70,9 +70,8 @@ export function AccountPage() {
               schema={AccountUpdate}
               groups={USER_FIELDS}
               values={{ name: data.user.name, email: data.user.email }}
-              operation="auth.update"
               submitLabel="Save"
-              submit={(sent) => client.auth.update.mutate(AccountUpdate.parse(sent))}
+              submit={(sent) => client.auth.update.mutate(sent)}
             />
           </Section>
         )}
@@ -84,7 +83,7 @@ export function AccountPage() {
             values={{}}
             isNew
             submitLabel="Change password"
-            submit={(sent) => client.auth.changePassword.mutate(PasswordChange.parse(sent))}
+            submit={(sent) => client.auth.changePassword.mutate(sent)}
             after={({ message }) => notify(message)}
           />
         </Section>

@@ -107,7 +107,7 @@ function SetupForm({ setup, after }: { readonly setup: Setup; readonly after: (c
         values={{}}
         isNew
         submitLabel="Turn it on"
-        submit={(sent) => client.auth.secondFactor.enable.mutate(SecondFactorEnable.parse(sent))}
+        submit={(sent) => client.auth.secondFactor.enable.mutate(sent)}
         after={({ recovery_codes }) => after(recovery_codes)}
       />
     </Stack>

@@ -11,6 +11,7 @@ import {
 } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
+import { NOT_SENT } from "./code-mode.ts";
 import { type KeptPage, restorePage, takeKeptPage } from "./kept.ts";
 import { recordingLink } from "./recording.ts";
 import { RestError } from "./rest.ts";
@@ -123,7 +124,7 @@ const problemSentence = (error: unknown): string | undefined => {
 
 export const messageOf = (error: unknown): string =>
   problemSentence(error) ??
-  (error instanceof TRPCClientError
+  (error instanceof TRPCClientError && error.message !== NOT_SENT
     ? "Berth does not answer. Check that it runs and that the network reaches it."
     : error instanceof Error
       ? error.message

@@ -1,6 +1,7 @@
 import type { AppRouter } from "@berth/api";
 import { createTRPCClient, httpLink } from "@trpc/client";
 import { expect, it } from "vitest";
+import { setCodeMode } from "./code-mode.ts";
 import { recordedCall, recordingLink } from "./recording.ts";
 
 const sent: string[] = [];
@@ -27,6 +28,18 @@ it("sends what is asked for later, also while a recorded work has not ended", as
   recordedCall(() => client.applications.stop.mutate({ uuid: "a" }));
   expect(await client.applications.stop.mutate({ uuid: "b" })).toEqual({ message: "Stopping." });
   expect(sent).toEqual(["http://berth.test/trpc/applications.stop"]);
+});
+
+it("sends no change while buttons show their code, also of work that waits before it sends", async () => {
+  const earlier = sent.length;
+  setCodeMode(true);
+  try {
+    await expect(client.applications.stop.mutate({ uuid: "a" })).rejects.toThrow("Nothing was sent");
+    await client.applications.get.query({ uuid: "a" });
+  } finally {
+    setCodeMode(false);
+  }
+  expect(sent.slice(earlier)).toEqual([expect.stringContaining("/trpc/applications.get")]);
 });
 
 it("knows nothing of work that sends no request", () => {

@@ -1,6 +1,7 @@
 import { TRPCClientError, type TRPCLink } from "@trpc/client";
 import type { AnyTRPCRouter } from "@trpc/server";
 import { observable } from "@trpc/server/observable";
+import { isCodeMode, NOT_SENT } from "./code-mode.ts";
 
 /** A request that a button would send. */
 export interface RecordedCall {
@@ -11,14 +12,14 @@ export interface RecordedCall {
 
 let calls: RecordedCall[] | undefined;
 
-/** Refuses what is sent while a button is shown as code. Must be the first link. */
+/** Refuses what is sent while a button is shown as code, and every change while all buttons are. Must be the first link. */
 export const recordingLink: TRPCLink<AnyTRPCRouter> =
   () =>
   ({ op, next }) => {
-    if (calls === undefined) return next(op);
+    if (calls === undefined && !(isCodeMode() && op.type === "mutation")) return next(op);
     // Inputs of operations are objects.
-    calls.push({ operation: op.path, input: (op.input ?? {}) as RecordedCall["input"] });
-    return observable((observer) => observer.error(new TRPCClientError("It is shown as code and was not sent.")));
+    calls?.push({ operation: op.path, input: (op.input ?? {}) as RecordedCall["input"] });
+    return observable((observer) => observer.error(new TRPCClientError(NOT_SENT)));
   };
 
 /**

@@ -55,11 +55,9 @@ export default function DomainsTab({ resource }: PanelProps) {
           schema={ApplicationUpdate}
           groups={FIELDS}
           values={{ domains: fqdn ?? "", redirect, ...settings }}
-          operation="applications.update"
-          inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save URLs"
           note={<DeployAgain resource={resource} />}
-          submit={(sent) => client.applications.update.mutate({ uuid, ...ApplicationUpdate.parse(sent) })}
+          submit={(sent) => client.applications.update.mutate({ uuid, ...sent })}
           after={({ overridden = [] }) =>
             overridden.length > 0 && notify(overridden.map(({ message }) => message).join(" "))
           }

@@ -27,6 +27,7 @@ export function NewVersion({ uuid }: { readonly uuid: string }) {
           <div>
             <ActionButton
               variant="filled"
+              hasCode={false}
               work={deploy}
               after={(queued) =>
                 queued !== undefined && navigate({ to: "/deployments/$uuid", params: { uuid: queued } })

@@ -107,10 +107,8 @@ export default function BackupsTab({ resource }: PanelProps) {
             values={{ frequency: "daily", enabled: true }}
             isNew
             choices={choices}
-            operation="databases.backups.create"
-            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Create schedule"
-            submit={(sent) => client.databases.backups.create.mutate({ uuid, ...BackupCreate.parse(sent) })}
+            submit={(sent) => client.databases.backups.create.mutate({ uuid, ...sent })}
             after={close}
           />
         )}
@@ -120,14 +118,12 @@ export default function BackupsTab({ resource }: PanelProps) {
             groups={FIELDS}
             values={{ ...edited }}
             choices={choices}
-            operation="databases.backups.update"
-            inputOf={(sent) => ({ uuid, scheduled_backup_uuid: edited.uuid, ...sent })}
             submitLabel="Save schedule"
             submit={(sent) =>
               client.databases.backups.update.mutate({
                 uuid,
                 scheduled_backup_uuid: edited.uuid,
-                ...BackupUpdate.parse(sent),
+                ...sent,
               })
             }
             after={close}

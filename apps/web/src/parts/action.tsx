@@ -2,10 +2,10 @@ import { Button, type ButtonProps, Group, Stack, Text, TextInput } from "@mantin
 import { notifications } from "@mantine/notifications";
 import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { useCodeMode } from "../api/code-mode.ts";
 import { type RecordedCall, recordedCall } from "../api/recording.ts";
 import { AllowedButton, type Needs } from "./allowed.tsx";
 import { CodeDialog } from "./as-code.tsx";
-import { useCodeMode } from "./code-mode.ts";
 import { confirmed } from "./confirmation.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -47,7 +47,7 @@ interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
   readonly question?: string;
   /** What the work needs. Default: `write`. */
   readonly needs?: Needs;
-  /** Whether the work is one request of the typed client, which can be shown as code. Default: true. */
+  /** Whether the work sends a request of the typed client before it waits, which can be shown as code. Default: true. */
   readonly hasCode?: boolean;
   readonly "aria-label"?: string;
 }

@@ -8,7 +8,7 @@ import { type FieldGroup, SchemaForm, type Values } from "./form.tsx";
 import { Loaded, Section } from "./page.tsx";
 import { type Column, DataTable } from "./table.tsx";
 
-interface CollectionProps<Row, Created> {
+interface CollectionProps<Row, Schema extends z.ZodObject, Created> {
   readonly title: string;
   readonly about: string;
   readonly query: UseQueryResult<readonly Row[], unknown>;
@@ -19,12 +19,11 @@ interface CollectionProps<Row, Created> {
   /** Form for a new entry. */
   readonly create: {
     readonly label: string;
-    readonly schema: z.ZodObject;
+    readonly schema: Schema;
     readonly groups: readonly FieldGroup[];
     readonly values?: Values;
     readonly choices?: Choices;
-    readonly operation: string;
-    readonly submit: (sent: Record<string, unknown>) => Promise<Created>;
+    readonly submit: (sent: z.output<Schema>) => Promise<Created>;
     readonly after?: (created: Created) => unknown;
     /** Text above the form. */
     readonly intro?: ReactNode;
@@ -32,7 +31,10 @@ interface CollectionProps<Row, Created> {
 }
 
 /** A list of a team's objects, with a form to add one. */
-export function Collection<Row, Created>({ create, ...list }: CollectionProps<Row, Created>) {
+export function Collection<Row, Schema extends z.ZodObject, Created>({
+  create,
+  ...list
+}: CollectionProps<Row, Schema, Created>) {
   const [isAdding, setAdding] = useState(false);
   return (
     <Section
@@ -60,7 +62,6 @@ export function Collection<Row, Created>({ create, ...list }: CollectionProps<Ro
           values={create.values ?? {}}
           isNew
           {...(create.choices && { choices: create.choices })}
-          operation={create.operation}
           submitLabel={create.label}
           submit={create.submit}
           after={async (created) => {

@@ -1,9 +1,10 @@
 import { Button } from "@mantine/core";
-import { type ComponentProps, useState } from "react";
+import { useState } from "react";
+import type { z } from "zod";
 import { Dialog } from "./dialog.tsx";
-import { SchemaForm } from "./form.tsx";
+import { type FormProps, SchemaForm } from "./form.tsx";
 
-interface EditProps<Result> extends ComponentProps<typeof SchemaForm<Result>> {
+interface EditProps<Schema extends z.ZodObject, Result> extends FormProps<Schema, Result> {
   readonly title: string;
   readonly children: string;
   /** Of a row, for screen readers. */
@@ -11,7 +12,13 @@ interface EditProps<Result> extends ComponentProps<typeof SchemaForm<Result>> {
 }
 
 /** A button in a row that opens the form of what the row shows. */
-export function EditButton<Result>({ title, children, "aria-label": label, after, ...form }: EditProps<Result>) {
+export function EditButton<Schema extends z.ZodObject, Result>({
+  title,
+  children,
+  "aria-label": label,
+  after,
+  ...form
+}: EditProps<Schema, Result>) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>

@@ -2,9 +2,11 @@ import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import type { z } from "zod";
 import { problemOf, queryClient } from "../api/client.ts";
+import { useCodeMode } from "../api/code-mode.ts";
+import { type RecordedCall, recordedCall } from "../api/recording.ts";
 import { notify } from "./action.tsx";
 import { AllowedButton, type Needs, useRefusal } from "./allowed.tsx";
-import { AsCode } from "./as-code.tsx";
+import { CodeDialog } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
 import { type Choices, changedFields, fieldOf, type Placeholders } from "./field.ts";
 import { FieldInput } from "./field-input.tsx";
@@ -17,8 +19,8 @@ export interface FieldGroup {
   readonly when?: (values: Values) => boolean;
 }
 export type Values = Readonly<Record<string, unknown>>;
-interface FormProps<Result> {
-  readonly schema: z.ZodObject;
+export interface FormProps<Schema extends z.ZodObject, Result> {
+  readonly schema: Schema;
   readonly groups: readonly FieldGroup[];
   /** Name of a field where the form says the rest, such as its channel. */
   readonly nameOf?: (name: string) => string;
@@ -29,10 +31,10 @@ interface FormProps<Result> {
   readonly isNew?: boolean;
   readonly choices?: Choices;
   readonly placeholders?: Placeholders;
-  /** Its name in the typed client, such as `applications.update`. */
+  /** Its name in the typed client, such as `applications.create`, where `submit` sends something else first. */
   readonly operation?: string;
-  /** Input of the operation, where it has more than what is entered. */
-  readonly inputOf?: (sent: Values) => Values;
+  /** Whether the form sends one request of the typed client, which can be shown as code. Default: true. */
+  readonly hasCode?: boolean;
   readonly submitLabel: string;
   /** What the operation needs. Default: `write`. */
   readonly needs?: Needs;
@@ -40,13 +42,24 @@ interface FormProps<Result> {
   readonly note?: ReactNode;
   /** Called with the entered values, for choices that depend on them. */
   readonly onValues?: (values: Values) => void;
-  readonly submit: (sent: Record<string, unknown>) => Promise<Result>;
+  readonly submit: (sent: z.output<Schema>) => Promise<Result>;
   readonly after?: (result: Result) => unknown;
 }
 
 /** A form whose fields, help and rules come from a schema of core. */
-export function SchemaForm<Result>(props: FormProps<Result>) {
-  const { schema, groups, values, fixed = {}, isNew = false, choices = {}, operation, note, submit, after } = props;
+export function SchemaForm<Schema extends z.ZodObject, Result>(props: FormProps<Schema, Result>) {
+  const {
+    schema,
+    groups,
+    values,
+    fixed = {},
+    isNew = false,
+    choices = {},
+    hasCode = true,
+    note,
+    submit,
+    after,
+  } = props;
   const id = useId();
   const refusal = useRefusal(props.needs === undefined ? "write" : props.needs);
   const fields = useMemo(() => {
@@ -69,8 +82,13 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
   useEffect(() => onValues?.(now), [edits, onValues]);
   useUnsavedWarning(!isNew && isChanged);
 
+  const [code, setCode] = useState<RecordedCall>();
+  const isCodeMode = useCodeMode() && hasCode;
+  // What is shown as code may still miss fields. It is not sent, so no operation reads it.
+  const showCode = () => setCode(codeOf(props.operation, sent, () => submit(sent as z.output<Schema>)));
   const save = async (event: FormEvent) => {
     event.preventDefault();
+    if (isCodeMode) return showCode();
     if (refusal !== undefined) return;
     const checked = schema.safeParse(sent);
     const { extra, own } = checked.success ? { extra: [], own: {} } : sortIssues(checked.error, fields);
@@ -80,7 +98,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     if (!checked.success) return;
     setBusy(true);
     try {
-      const result = await confirmed(() => submit(sent));
+      const result = await confirmed(() => submit(checked.data));
       setEdits({});
       if (!isNew) notify("Saved.");
       await after?.(result);
@@ -141,7 +159,12 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
               Discard
             </Button>
           )}
-          {operation !== undefined && <AsCode operation={operation} input={props.inputOf?.(sent) ?? sent} />}
+          {hasCode && (
+            <Button variant="subtle" onClick={showCode}>
+              As code
+            </Button>
+          )}
+          <CodeDialog call={code} onClose={() => setCode(undefined)} />
           {note !== undefined && (
             <Text size="sm" c="dimmed" component="div">
               {note}
@@ -152,6 +175,9 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     </form>
   );
 }
+
+const codeOf = (operation: string | undefined, input: Values, submit: () => Promise<unknown>) =>
+  operation === undefined ? recordedCall(submit) : { operation, input };
 
 /** About as many as a window shows below the head of a page. */
 const FIELDS_AT_ONCE = 10;

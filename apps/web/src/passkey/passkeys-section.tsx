@@ -63,8 +63,9 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
           groups={FIELDS}
           values={{}}
           isNew
+          hasCode={false}
           submitLabel="Continue on this device"
-          submit={(sent) => addPasskey(NewName.parse(sent).name)}
+          submit={(sent) => addPasskey(sent.name)}
           after={({ name }) => {
             setAdding(false);
             notify(`Passkey added: ${name}`);
@@ -86,7 +87,7 @@ const Actions = ({ passkey: { id, name } }: { readonly passkey: Passkey }) => (
       groups={FIELDS}
       values={{ name }}
       submitLabel="Rename"
-      submit={(sent) => client.auth.passkeys.rename.mutate({ id, ...NewLabel.parse(sent) })}
+      submit={(sent) => client.auth.passkeys.rename.mutate({ id, ...sent })}
     >
       Rename
     </EditButton>

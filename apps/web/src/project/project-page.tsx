@@ -105,8 +105,6 @@ export function ProjectPage() {
                 schema={ProjectUpdate}
                 groups={SETTINGS}
                 values={{ name, description }}
-                operation="projects.update"
-                inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Save"
                 submit={(sent) => client.projects.update.mutate({ uuid, ...sent })}
               />
@@ -120,12 +118,8 @@ export function ProjectPage() {
                 groups={ENVIRONMENT}
                 values={{}}
                 isNew
-                operation="projects.environments.create"
-                inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Create environment"
-                submit={(sent) =>
-                  client.projects.environments.create.mutate({ uuid, ...EnvironmentCreate.parse(sent) })
-                }
+                submit={(sent) => client.projects.environments.create.mutate({ uuid, ...sent })}
               />
             </Section>
             <Section title="Danger zone" about="A project can be deleted once it is empty.">

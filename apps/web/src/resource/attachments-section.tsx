@@ -131,15 +131,11 @@ function AttachForm({ resource, after }: PanelProps & { readonly after: () => vo
       values={{ as: DEFAULT_VARIABLE }}
       isNew
       choices={{ [field]: others.map((other) => ({ value: other.uuid, label: other.name })) }}
-      operation="databases.attachments.attach"
-      inputOf={({ database_uuid, ...sent }) =>
-        isDatabase ? { uuid, ...sent } : { uuid: database_uuid, resource_uuid: uuid, ...sent }
-      }
       submitLabel="Attach"
       note="Takes effect with the next deployment of what uses it."
       submit={(sent) => {
-        if (isDatabase) return client.databases.attachments.attach.mutate({ uuid, ...DatabaseAttach.parse(sent) });
-        const { database_uuid, as } = OfResource.parse(sent);
+        if ("resource_uuid" in sent) return client.databases.attachments.attach.mutate({ uuid, ...sent });
+        const { database_uuid, as } = sent;
         return client.databases.attachments.attach.mutate({ uuid: database_uuid, resource_uuid: uuid, as });
       }}
       after={({ key, resource_name }) => {

@@ -38,11 +38,9 @@ export function MoveSection({ resource }: { readonly resource: ShownResource }) 
         onValues={({ project_uuid }) => {
           if (typeof project_uuid === "string") setProject(project_uuid);
         }}
-        operation={`${kind}s.move`}
-        inputOf={({ project_uuid: _, ...sent }) => ({ uuid, ...sent })}
         submitLabel="Move"
         submit={(sent) => {
-          const { project_uuid: _, ...move } = MoveForm.parse(sent);
+          const { project_uuid: _, ...move } = sent;
           return callsOf(kind).move.mutate({ uuid, ...move });
         }}
         after={({ message }) => notify(message)}

@@ -42,11 +42,9 @@ export function ServerMoveSection({ application }: { readonly application: Outpu
           values={{ migrate_volumes: true }}
           isNew
           choices={{ destination_uuid: choices }}
-          operation="applications.migrate"
-          inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Move to the server"
           note="Where the other server has another address, point DNS at it."
-          submit={(sent) => client.applications.migrate.mutate({ uuid, ...MoveForm.parse(sent) })}
+          submit={(sent) => client.applications.migrate.mutate({ uuid, ...sent })}
           after={({ message, deployment_uuid }) => {
             notify(message);
             if (deployment_uuid === null) return;

@@ -131,11 +131,9 @@ function AddForm({ uuid, attached, after }: AddFormProps) {
       values={{}}
       isNew
       choices={{ destination_uuid: choices }}
-      operation="applications.destinations.attach"
-      inputOf={(sent) => ({ uuid, ...sent })}
       submitLabel="Add"
       note="It is deployed there with its next deployment. Requests reach it there once a name of the application points to that server too."
-      submit={(sent) => client.applications.destinations.attach.mutate({ uuid, ...DestinationAttach.parse(sent) })}
+      submit={(sent) => client.applications.destinations.attach.mutate({ uuid, ...sent })}
       after={({ message }) => {
         after();
         notify(message);

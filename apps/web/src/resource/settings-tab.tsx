@@ -42,8 +42,6 @@ export default function SettingsTab({ resource }: PanelProps) {
           values={values}
           choices={{ private_key_uuid: keys.map((key) => ({ value: key.uuid, label: key.name })) }}
           placeholders={placeholdersOf(containers.data ?? [])}
-          operation={`${kind}s.update`}
-          inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"
           note={<Effect resource={resource} />}
           submit={save}

@@ -8,7 +8,6 @@ import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
-import { plurals } from "./kinds.ts";
 import { callsOf, queriesOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 
@@ -89,13 +88,11 @@ export default function StorageTab({ resource }: PanelProps) {
           groups={FIELDS}
           values={{ type: "persistent" }}
           isNew
-          operation={`${plurals[kind]}.storages.create`}
-          inputOf={(sent) => ({ uuid, ...place, ...sent })}
           submitLabel="Add storage"
           submit={(sent) => {
             // For a service the input also has the container; the operation validates it.
             const create = calls.create.mutate as (input: object) => Promise<unknown>;
-            return create({ uuid, ...place, ...StorageCreate.parse(sent) });
+            return create({ uuid, ...place, ...sent });
           }}
           after={() => setAdding(false)}
         />

@@ -12,7 +12,6 @@ import { RowActions } from "../parts/row-actions.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
-import { plurals } from "./kinds.ts";
 import { hasTasks, type KindWithTasks, taskCallsOf, taskQueriesOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 import { containersOf, type ShownResource } from "./resource.ts";
@@ -114,10 +113,8 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             values={{ enabled: true, frequency: "daily" }}
             isNew
             choices={choices}
-            operation={`${plurals[kind]}.scheduledTasks.create`}
-            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add task"
-            submit={(sent) => calls.create.mutate({ uuid, ...ScheduledTaskCreate.parse(sent) })}
+            submit={(sent) => calls.create.mutate({ uuid, ...sent })}
             after={close}
           />
         )}
@@ -127,10 +124,8 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             groups={FIELDS}
             values={{ ...edited }}
             choices={choices}
-            operation={`${plurals[kind]}.scheduledTasks.update`}
-            inputOf={(sent) => ({ uuid, task_uuid: edited.uuid, ...sent })}
             submitLabel="Save task"
-            submit={(sent) => calls.update.mutate({ uuid, task_uuid: edited.uuid, ...ScheduledTaskUpdate.parse(sent) })}
+            submit={(sent) => calls.update.mutate({ uuid, task_uuid: edited.uuid, ...sent })}
             after={close}
           />
         )}

@@ -112,10 +112,8 @@ export default function VariablesTab({ resource }: PanelProps) {
             groups={FIELDS}
             values={NEW}
             isNew
-            operation={`${plurals[kind]}.envs.create`}
-            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add variable"
-            submit={(sent) => calls.create.mutate({ uuid, ...EnvCreate.parse(sent) })}
+            submit={(sent) => calls.create.mutate({ uuid, ...sent })}
             after={close}
           />
         )}
@@ -125,10 +123,8 @@ export default function VariablesTab({ resource }: PanelProps) {
             groups={EDITED_FIELDS}
             values={{ ...edited, value: edited.value ?? "" }}
             fixed={{ key: edited.key, is_preview: edited.is_preview }}
-            operation={`${plurals[kind]}.envs.update`}
-            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Save variable"
-            submit={(sent) => calls.update.mutate({ uuid, ...EnvCreate.parse(sent) })}
+            submit={(sent) => calls.update.mutate({ uuid, ...sent })}
             after={close}
           />
         )}

@@ -22,10 +22,8 @@ export function CreateCluster({ uuid }: { readonly uuid: string }) {
         schema={ClusterCreate}
         groups={CREATE_FIELDS}
         values={{}}
-        operation="clusters.create"
-        inputOf={(sent) => ({ uuid, ...sent })}
         submitLabel="Make a cluster"
-        submit={(sent) => client.clusters.create.mutate({ uuid, ...ClusterCreate.parse(sent) })}
+        submit={(sent) => client.clusters.create.mutate({ uuid, ...sent })}
         after={told}
       />
     </Section>
@@ -64,14 +62,13 @@ export function JoinCluster({ uuid: manager_uuid, hasWorkers }: JoinProps) {
           values={{ role: "worker" }}
           fixed={{ manager_uuid }}
           choices={{ uuid: single.map(({ uuid, name }) => ({ value: uuid, label: name })) }}
-          operation="clusters.join"
           submitLabel="Add to the cluster"
           note={
             hasWorkers
               ? "What runs on it continues."
               : "The first worker takes all applications from their next deployment on, unless “Only on worker nodes” is off for them."
           }
-          submit={(sent) => client.clusters.join.mutate(Joining.parse(sent))}
+          submit={(sent) => client.clusters.join.mutate(sent)}
           after={told}
         />
       )}

@@ -36,10 +36,8 @@ export default function LogDrainsSection({ uuid }: { readonly uuid: string }) {
               groups={GROUPS}
               nameOf={fieldName}
               values={values}
-              operation="logDrains.update"
-              inputOf={(sent) => ({ uuid, ...sent })}
               submitLabel="Save log drains"
-              submit={(sent) => client.logDrains.update.mutate({ uuid, ...LogDrainsUpdate.parse(sent) })}
+              submit={(sent) => client.logDrains.update.mutate({ uuid, ...sent })}
             />
           </>
         )}

@@ -65,8 +65,6 @@ export function NodeActions({ uuid, node }: { readonly uuid: string; readonly no
         schema={schema}
         groups={[{ fields: ["labels"] }]}
         values={{ labels: labelText(labels) }}
-        operation="clusterNodes.update"
-        inputOf={(sent) => ({ ...input, ...changeOf(sent) })}
         submitLabel="Save labels"
         submit={(sent) => change(changeOf(sent))()}
       >

@@ -79,9 +79,8 @@ function RentForm({ tokens }: { readonly tokens: Outputs["cloudTokens"]["list"] 
           private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })),
           ...catalogueChoices(catalogue, chosen),
         }}
-        operation="hetzner.createServer"
         submitLabel="Rent it"
-        submit={(sent) => client.hetzner.createServer.mutate(HetznerServerCreate.parse(sent))}
+        submit={(sent) => client.hetzner.createServer.mutate(sent)}
         after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}
       />
     </>

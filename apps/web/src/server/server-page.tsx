@@ -228,10 +228,8 @@ function Settings({ server }: { readonly server: Server }) {
           groups={server.is_coolify_host ? OWN_MACHINE_FIELDS : FIELDS}
           values={{ ...server.settings, ...server, private_key_uuid: key }}
           choices={{ private_key_uuid: keys.map((each) => ({ value: each.uuid, label: each.name })) }}
-          operation="servers.update"
-          inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"
-          submit={(sent) => client.servers.update.mutate({ uuid, ...ServerUpdate.parse(sent) })}
+          submit={(sent) => client.servers.update.mutate({ uuid, ...sent })}
         />
       </Section>
       <LogDrainsSection uuid={uuid} />

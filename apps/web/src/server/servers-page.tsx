@@ -100,9 +100,8 @@ export function ServersPage() {
           fixed={{ instant_validate: true }}
           isNew
           choices={{ private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })) }}
-          operation="servers.create"
           submitLabel="Add and check it"
-          submit={(sent) => client.servers.create.mutate(ServerCreate.parse(sent))}
+          submit={(sent) => client.servers.create.mutate(sent)}
           after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}
         />
       </Dialog>

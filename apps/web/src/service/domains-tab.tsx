@@ -15,7 +15,6 @@ export default function DomainsTab({ resource: { service } }: PanelProps) {
   const { schema, groups } = useMemo(() => formOf(names), [names.join()]);
   if (service === undefined) return null;
   const { uuid, applications } = service;
-  const inputOf = (sent: Values) => ({ uuid, ...updateOf(sent) });
   return (
     <Stack>
       <Section title="URLs">
@@ -43,8 +42,6 @@ export default function DomainsTab({ resource: { service } }: PanelProps) {
           schema={schema}
           groups={groups}
           values={Object.fromEntries(applications.map(({ name, fqdn }) => [fieldOf(name), fqdn ?? ""]))}
-          operation="services.update"
-          inputOf={inputOf}
           submitLabel="Save URLs"
           submit={(sent) => client.services.update.mutate({ uuid, ...updateOf(sent) })}
         />

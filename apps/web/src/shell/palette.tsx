@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { trpc } from "../api/client.ts";
-import { setCodeMode } from "../parts/code-mode.ts";
+import { setCodeMode } from "../api/code-mode.ts";
 import { kindOf, plurals } from "../resource/kinds.ts";
 import { TEAM_TABS } from "../team/tabs.ts";
 

@@ -4,10 +4,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { client, statusOf, trpc } from "../api/client.ts";
+import { setCodeMode, useCodeMode } from "../api/code-mode.ts";
 import { useLiveUpdates } from "../api/live.ts";
 import { forgetSession, reloadAt, signInFor } from "../api/session.ts";
 import { notifyProblem } from "../parts/action.tsx";
-import { setCodeMode, useCodeMode } from "../parts/code-mode.ts";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { InSlices } from "../parts/in-slices.tsx";
 import { NavigationLink } from "../parts/link.tsx";
@@ -152,6 +152,7 @@ function AccountMenu() {
   const router = useRouter();
   const { data } = useQuery(trpc.auth.current.queryOptions());
   const signOut = async () => {
+    setCodeMode(false);
     await client.auth.signOut.mutate({}).catch(notifyProblem);
     forgetSession();
     reloadAt("/sign-in");

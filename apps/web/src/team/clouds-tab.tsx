@@ -59,8 +59,7 @@ export default function CloudsTab() {
         label: "Add a cloud token",
         schema: CloudTokenCreate,
         groups: FIELDS,
-        operation: "cloudTokens.create",
-        submit: (sent) => client.cloudTokens.create.mutate(CloudTokenCreate.parse(sent)),
+        submit: (sent) => client.cloudTokens.create.mutate(sent),
       }}
     />
   );

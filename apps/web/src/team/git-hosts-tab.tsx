@@ -44,9 +44,8 @@ export default function GitHostsTab() {
             groups={GROUPS}
             values={{ name, ...app }}
             choices={choices}
-            operation="githubApps.update"
             submitLabel="Save"
-            submit={(sent) => client.githubApps.update.mutate({ github_app_id: id, ...GithubAppUpdate.parse(sent) })}
+            submit={(sent) => client.githubApps.update.mutate({ github_app_id: id, ...sent })}
           >
             Edit
           </EditButton>
@@ -93,8 +92,7 @@ export default function GitHostsTab() {
         groups: GROUPS,
         values: NEW,
         choices,
-        operation: "githubApps.create",
-        submit: (sent) => client.githubApps.create.mutate(GithubAppCreate.parse(sent)),
+        submit: (sent) => client.githubApps.create.mutate(sent),
       }}
     />
   );

@@ -38,9 +38,8 @@ const COLUMNS: readonly Column<Provider>[] = [
           schema={IdentityProviderUpdate}
           groups={FIELDS}
           values={{ name, ...provider }}
-          operation="identityProviders.update"
           submitLabel="Save"
-          submit={(sent) => client.identityProviders.update.mutate({ uuid, ...IdentityProviderUpdate.parse(sent) })}
+          submit={(sent) => client.identityProviders.update.mutate({ uuid, ...sent })}
         >
           Edit
         </EditButton>
@@ -70,8 +69,7 @@ export default function IdentityProviders() {
         label: "Add a provider",
         schema: IdentityProviderCreate,
         groups: FIELDS,
-        operation: "identityProviders.create",
-        submit: (sent) => client.identityProviders.create.mutate(IdentityProviderCreate.parse(sent)),
+        submit: (sent) => client.identityProviders.create.mutate(sent),
       }}
     />
   );

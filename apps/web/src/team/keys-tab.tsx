@@ -56,8 +56,7 @@ export default function KeysTab() {
         label: "Add a key",
         schema: PrivateKeyCreate,
         groups: FIELDS,
-        operation: "privateKeys.create",
-        submit: (sent) => client.privateKeys.create.mutate(PrivateKeyCreate.parse(sent)),
+        submit: (sent) => client.privateKeys.create.mutate(sent),
       }}
     />
   );

@@ -99,8 +99,7 @@ export default function MembersTab() {
           schema: MemberAdd,
           groups: FIELDS,
           values: { role: "member" },
-          operation: "teams.members.add",
-          submit: (sent) => client.teams.members.add.mutate({ id, ...MemberAdd.parse(sent) }),
+          submit: (sent) => client.teams.members.add.mutate({ id, ...sent }),
         }}
       />
     </>

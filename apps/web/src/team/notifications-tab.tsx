@@ -66,7 +66,6 @@ function Channel({ kind }: { readonly kind: ChannelKind }) {
             groups={groupsOf(kind)}
             values={values}
             nameOf={(name) => channelFlag(kind, name)}
-            operation={`notifications.${kind}.update`}
             submitLabel={`Save ${TITLES[kind]}`}
             submit={update}
             after={({ message }) => message !== undefined && notify(message)}

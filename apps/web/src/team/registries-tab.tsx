@@ -43,8 +43,7 @@ export default function RegistriesTab() {
         label: "Add a registry",
         schema: RegistryCreate,
         groups: FIELDS,
-        operation: "registries.create",
-        submit: (sent) => client.registries.create.mutate(RegistryCreate.parse(sent)),
+        submit: (sent) => client.registries.create.mutate(sent),
       }}
     />
   );

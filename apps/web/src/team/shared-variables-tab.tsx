@@ -46,8 +46,7 @@ export default function SharedVariablesTab() {
         label: "Add a shared variable",
         schema: SharedVariableCreate,
         groups: FIELDS,
-        operation: "sharedVariables.team.create",
-        submit: (sent) => client.sharedVariables.team.create.mutate(SharedVariableCreate.parse(sent)),
+        submit: (sent) => client.sharedVariables.team.create.mutate(sent),
       }}
     />
   );

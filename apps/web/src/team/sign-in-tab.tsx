@@ -29,9 +29,8 @@ export default function SignInTab() {
               schema={TeamUpdate}
               groups={TEAM_FIELDS}
               values={{ name, description, second_factor_required }}
-              operation="teams.update"
               submitLabel="Save team"
-              submit={(sent) => client.teams.update.mutate({ id, ...TeamUpdate.parse(sent) })}
+              submit={(sent) => client.teams.update.mutate({ id, ...sent })}
             />
           )}
         </Loaded>
@@ -68,9 +67,8 @@ function InstanceSection() {
             schema={SignInSettingsUpdate}
             groups={INSTANCE_FIELDS}
             values={values}
-            operation="auth.settings.update"
             submitLabel="Save instance"
-            submit={(sent) => client.auth.settings.update.mutate(SignInSettingsUpdate.parse(sent))}
+            submit={(sent) => client.auth.settings.update.mutate(sent)}
           />
         )}
       </Loaded>

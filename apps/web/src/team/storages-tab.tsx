@@ -59,8 +59,7 @@ export default function StoragesTab() {
         label: "Add an S3 storage",
         schema: S3StorageCreate,
         groups: FIELDS,
-        operation: "s3Storages.create",
-        submit: (sent) => client.s3Storages.create.mutate(S3StorageCreate.parse(sent)),
+        submit: (sent) => client.s3Storages.create.mutate(sent),
       }}
     />
   );

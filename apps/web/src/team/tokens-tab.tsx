@@ -95,13 +95,25 @@ export default function TokensTab() {
   );
 }
 
+/** Midnight after a day, where the reader is. */
+const endOf = (day: string): string => {
+  const end = new Date(`${day}T00:00:00`);
+  end.setDate(end.getDate() + 1);
+  return end.toISOString();
+};
+
 function TokenForm({ made }: { readonly made: (token: string) => void }) {
   const [name, setName] = useState("");
   const [abilities, setAbilities] = useState<readonly string[]>(["read"]);
   const [problem, setProblem] = useState<string>();
-  const sent = { name, abilities: ABILITIES.filter((ability) => abilities.includes(ability)) };
+  const [lastDay, setLastDay] = useState("");
+  const sent = {
+    name,
+    abilities: ABILITIES.filter((ability) => abilities.includes(ability)),
+    ...(lastDay === "" ? {} : { expires_at: endOf(lastDay) }),
+  };
   const { isBusy, run } = useAction(
-    () => client.tokens.create.mutate(TokenCreate.parse(sent)),
+    () => client.tokens.create.mutate(sent),
     ({ token }) => made(token),
   );
   const submit = (event: FormEvent) => {
@@ -128,6 +140,13 @@ function TokenForm({ made }: { readonly made: (token: string) => void }) {
             ))}
           </Stack>
         </Checkbox.Group>
+        <TextInput
+          type="date"
+          label="Last day"
+          description="Without one it lasts until it is revoked."
+          value={lastDay}
+          onChange={(event) => setLastDay(event.currentTarget.value)}
+        />
         <div>
           <Button type="submit" disabled={isBusy}>
             {isBusy ? "Working …" : "Make token"}
