@@ -16,6 +16,7 @@ export const RESOURCE_COLUMNS = [
   "resource.status",
   "resource.status_problem",
   "resource.desired_state",
+  "resource.stop_reason",
   "resource.removing_at",
   "resource.delete_volumes",
   "resource.docker_cleanup",

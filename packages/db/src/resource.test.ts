@@ -162,8 +162,11 @@ onEachBackend((database) => {
     const { id, uuid } = app;
     const restarts = { restart_count: 3, last_restart_at: new Date("2026-03-03T03:03:03.003Z") };
     await database().system.resources.setRestarts(liveKeyOf(app), restarts);
+    await stores.resources.setDesiredState(id, "stopped", "It restarted too often.");
+    expect(await stores.applications.find(uuid)).toMatchObject({ stop_reason: "It restarted too often." });
     await stores.resources.setDesiredState(id, "running");
-    expect(await stores.applications.find(uuid)).toMatchObject({ ...restarts, desired_state: "running" });
+    const asked = { ...restarts, desired_state: "running", stop_reason: null };
+    expect(await stores.applications.find(uuid)).toMatchObject(asked);
     expect((await database().system.resources.subject(id))?.record).toEqual(await stores.applications.find(uuid));
     expect(await database().system.resources.subject(999_999)).toBeUndefined();
   });

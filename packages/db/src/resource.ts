@@ -92,11 +92,11 @@ export function resourceStore(context: TeamContext): ResourceStore {
         .where("resource.id", "in", idsOf(ids))
         .execute(),
     ...resourcePlaces(context),
-    setDesiredState: (id, state) =>
+    setDesiredState: (id, state, reason = null) =>
       inTransaction(context, async (tx) => {
         await tx.db
           .updateTable("resource")
-          .set({ desired_state: state, updated_at: sql<Date>`now()` })
+          .set({ desired_state: state, stop_reason: reason, updated_at: sql<Date>`now()` })
           .where("id", "=", id)
           .where("team_id", "=", teamId)
           .execute();

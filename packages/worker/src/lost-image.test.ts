@@ -52,9 +52,12 @@ test("a release whose image nobody has is reported once, with what mends it", as
     reason: expect.stringMatching(/^The image berth\/\S+ is no longer on the server, .* Deploy again\.$/),
   });
   expect(others).toEqual([]);
+  const problem = async () => (await world.stores.applications.find(application.uuid))?.status_problem;
+  await until(async () => (await problem()) === drift?.reason, { what: "its status says why" });
   const next = await world.ended(await world.deploy(application));
   expect(next.status).toBe("finished");
   await until(async () => (await world.proxy.request(application.uuid)) === next.uuid, { what: "it serves" });
+  await until(async () => (await problem()) === null, { what: "it has no problem any more" });
   expect(world.engine.starts.get(deployment.uuid)).toBe(1);
   expect(warnings()).toBe(1);
 });

@@ -146,6 +146,7 @@ function wantedResource(recorded: RecordedResource, engine: Engine): WantedResou
     status: resource.status,
     statusProblem: resource.status_problem,
     desiredState: resource.desired_state,
+    stopReason: resource.stop_reason,
     isRemoving: resource.removing_at !== null,
     hasLeft: liveElsewhere !== undefined,
     restartCount: facts?.restartCount ?? 0,

@@ -27,6 +27,8 @@ export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   /** Called when a live release was started, or could not be scaled, so that the next attempt waits. */
   onStart(deploymentUuid: string): void;
+  /** Called when a live release could not be started, with the reason. */
+  onStartFailed(deploymentUuid: string, problem: string): void;
   /** Called when a release was renamed, so that the next attempt waits. */
   onName(deploymentUuid: string): void;
   /** Deployment uuids of releases whose image cannot be pulled again; their drift was reported. */
@@ -73,7 +75,11 @@ export async function applyOperation(
   const { stores } = deps;
   switch (operation.type) {
     case "start":
-      return await startLive(deps, adapters, operation, signal);
+      return await startLive(deps, adapters, operation, signal).catch((error: unknown) => {
+        // A start that was ended says nothing about the release.
+        if (!signal.aborted) deps.onStartFailed(operation.release.deploymentUuid, startProblem(error));
+        throw error;
+      });
     case "scale":
       return await scaleLive(deps, adapters, operation, signal);
     case "stop":
@@ -130,6 +136,11 @@ async function removeUnrecorded(
   }
   await engine.remove(release);
 }
+
+const startProblem = (error: unknown): string =>
+  isDomainError(error)
+    ? error.message
+    : "It could not be started because of an internal error; Berth's own log has it.";
 
 /** A difference from the recorded state, with its remedy where Berth does not repair it. */
 type Drift =
@@ -249,7 +260,8 @@ async function giveUp(
     if (resource?.desired_state !== "running" || live?.deployment_uuid !== release.deploymentUuid) return;
     const team = tx.forTeam(resource.team_id);
     // On its other servers, an application continues to run.
-    if (!(await tx.resources.giveUp(part))) await team.resources.setDesiredState(resourceId, "stopped");
+    const reason = `It restarted ${restartCount} times in a row, more than its limit of ${restartCountMax}, and was stopped. Its log says why it ended. Start it again, or deploy it mended.`;
+    if (!(await tx.resources.giveUp(part))) await team.resources.setDesiredState(resourceId, "stopped", reason);
     const payload = {
       server_name: server.name,
       ...{ resource_kind: resource.kind, resource_name: resource.name },

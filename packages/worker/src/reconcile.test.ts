@@ -159,12 +159,17 @@ describe("a release that restarts more often than it may", () => {
       { resource_uuid: application.uuid, payload: { restart_count: 4, max_restart_count: 3 } },
     ]);
     expect((await world.stores.applications.find(application.uuid))?.desired_state).toBe("stopped");
+    const problem = async () => (await world.stores.applications.find(application.uuid))?.status_problem;
+    await until(async () => (await problem())?.includes("4 times in a row, more than its limit of 3"), {
+      what: "its status says why",
+    });
     expect(world.engine.starts.get(deployment.uuid)).toBe(1);
     await world.stores.resources.setDesiredState(application.id, "running");
     await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
       what: "it serves again",
     });
     await hasStatus(application, "running:healthy");
+    expect(await problem()).toBeNull();
   });
 
   test("is brought back for ever where there is no limit", async () => {

@@ -48,7 +48,14 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const proxies = new ProxySync({ ...deps, observer, warnings });
   const forwards = createForwards(deps);
   const operations = createOperationRunner(
-    { ...deps, onStart: history.started, onName: history.named, onGiveUp: history.forgive, imageless: new Set() },
+    {
+      ...deps,
+      onStart: history.started,
+      onStartFailed: history.startFailed,
+      onName: history.named,
+      onGiveUp: history.forgive,
+      imageless: new Set(),
+    },
     { stopping: stopping.signal, onFree: wake },
   );
   const engines = new Map<number, ServerRecord["engine"]>();

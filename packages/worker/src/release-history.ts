@@ -14,6 +14,8 @@ export interface ReleaseHistory {
   plan(adapters: ServerAdapters, snapshot: Snapshot, sites: Observed["sites"]): readonly Operation[];
   /** Called before a start of this deployment's release. */
   started(deploymentUuid: string): void;
+  /** Called when the start of this deployment's release failed. @param problem Why, and what to do. */
+  startFailed(deploymentUuid: string, problem: string): void;
   /** Called before the release gets its permanent name. */
   named(deploymentUuid: string): void;
   /** Restarts its count of restarts. */
@@ -46,10 +48,12 @@ export function createReleaseHistory(deps: ReleaseHistoryDeps, onChange: () => v
         health: watch.health(releases),
         sites,
         backingOff: starts.now(),
+        startProblems: starts.problems(),
         unnamed: names.now(),
         restarts: restarts.now(server.id),
       }),
     started: (deploymentUuid) => starts.tried(deploymentUuid),
+    startFailed: (deploymentUuid, problem) => starts.failed(deploymentUuid, problem),
     named: (deploymentUuid) => names.tried(deploymentUuid),
     forgive: (deploymentUuid) => restarts.forgive(deploymentUuid),
     markHealthy: (deploymentUuid) => watch.markHealthy(deploymentUuid),

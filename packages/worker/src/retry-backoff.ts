@@ -4,6 +4,8 @@ export interface RetryBackoff {
   failed(about: string): number;
   succeeded(about: string): void;
   isResting(about: string): boolean;
+  /** Whether it failed, and neither succeeded nor was left alone for long since. */
+  hasFailed(about: string): boolean;
   /** All that wait for their next try. */
   resting(): ReadonlySet<string>;
 }
@@ -31,6 +33,7 @@ export function retryBackoff(
     },
     succeeded: (about) => void rests.delete(about),
     isResting,
+    hasFailed: (about) => rests.has(about),
     resting: () => new Set([...rests.keys()].filter(isResting)),
   };
 }

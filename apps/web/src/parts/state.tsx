@@ -18,7 +18,9 @@ const MARKS: Readonly<Record<Tone, string>> = { good: "●", busy: "◐", warn: 
  */
 export function stateOf(status: string, problem: string | null = null): ShownState {
   const shown = shownOf(status);
-  return problem === null ? shown : { ...shown, reason: problem };
+  if (problem === null) return shown;
+  // What should run and is stopped, or was stopped by Berth.
+  return { ...shown, tone: shown.tone === "off" ? "bad" : shown.tone, reason: problem };
 }
 
 function shownOf(status: string): ShownState {

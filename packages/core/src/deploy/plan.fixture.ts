@@ -84,6 +84,7 @@ export const observed = (releases: readonly ReleaseState[], change: Partial<Obse
   health: new Map<string, Health>(releases.map(({ deploymentUuid }) => [deploymentUuid, "healthy"])),
   sites: new Map(),
   backingOff: new Set(),
+  startProblems: new Map(),
   unnamed: new Set(),
   restarts: new Map(),
   ...change,

@@ -355,6 +355,23 @@ describe("the status", () => {
     ]);
   });
 
+  test.each<[string, Partial<WantedResource>, readonly ReleaseState[], string | null]>([
+    ["of what could not be started says why", {}, [], "No image."],
+    ["of what ended and could not be started says why", {}, [seen("d1", { state: "exited" })], "No image."],
+    ["of what runs says nothing of an earlier start", {}, [seen("d1", { state: "restarting" })], null],
+    ["of what a person stopped says nothing of a start", { desiredState: "stopped" }, [], null],
+    [
+      "of what Berth stopped says why",
+      { desiredState: "stopped", stopReason: "It restarted too often." },
+      [seen("d1", { state: "exited" })],
+      "It restarted too often.",
+    ],
+  ])("%s", (_title, change, releases, expected) => {
+    const startProblems = new Map([["d1", "No image."]]);
+    const operations = plan(wanted([resource(change)]), observed(releases, { startProblems }));
+    expect(operations.find(({ type }) => type === "set_status")).toMatchObject({ problem: expected });
+  });
+
   test("of what is stopped says no reason", () => {
     const stopped = resource({ status: "exited:unhealthy", statusProblem: problem, desiredState: "stopped" });
     const operations = plan(wanted([stopped]), observed([waiting]));

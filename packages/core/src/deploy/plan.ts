@@ -25,7 +25,7 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
   const { containers } = resource;
   const status =
     containers === undefined
-      ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed), seen)
+      ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed), seen, observed)
       : setStatuses(resource, containers, seen, wanted, observed);
   // The removal itself stops, unroutes and removes, in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
@@ -236,17 +236,21 @@ const removingParts = (resource: WantedResource): readonly string[] =>
     ? []
     : partsOf(resource).flatMap((part) => (part.isRemoving ? [siteIdOf(resource.uuid, part.pullRequestId)] : []));
 
-function setStatus(resource: WantedResource, status: string, seen: Seen): Operation[] {
-  const problem = problemOf(resource, seen);
+function setStatus(resource: WantedResource, status: string, seen: Seen, observed: Observed): Operation[] {
+  const problem = problemOf(resource, seen, observed);
   const isSame = resource.status === status && (resource.statusProblem ?? null) === problem;
   return isSame ? [] : [{ type: "set_status", resourceId: resource.id, status, replaces: resource.status, problem }];
 }
 
-/** Why its live release cannot run. */
-function problemOf(resource: WantedResource, seen: Seen): string | null {
-  if (resource.desiredState === "stopped" || resource.isRemoving) return null;
+/** Why its live release cannot run, or was stopped by Berth. */
+function problemOf(resource: WantedResource, seen: Seen, { startProblems }: Observed): string | null {
+  if (resource.isRemoving) return null;
+  if (resource.desiredState === "stopped") return resource.stopReason ?? null;
   const live = liveOf(resource, 0);
-  return (live && seen.get(live.deploymentUuid)?.problem) ?? null;
+  if (live === undefined) return null;
+  const state = seen.get(live.deploymentUuid);
+  const isDown = state === undefined || DOWN.has(state.state);
+  return state?.problem ?? (isDown ? startProblems.get(live.deploymentUuid) : undefined) ?? null;
 }
 
 function setStatuses(
@@ -256,7 +260,7 @@ function setStatuses(
   wanted: Wanted,
   observed: Observed,
 ): Operation[] {
-  const problem = problemOf(resource, seen);
+  const problem = problemOf(resource, seen, observed);
   const now = { ...serviceStatusOf(resource, containers, seen, wanted, observed), problem };
   const isSame =
     resource.status === now.status &&

@@ -20,6 +20,8 @@ export interface WantedResource {
   /** Why it could not run when it was last observed. */
   readonly statusProblem?: string | null | undefined;
   readonly desiredState: DesiredState;
+  /** Why Berth stopped it by itself. */
+  readonly stopReason?: string | null | undefined;
   readonly isRemoving: boolean;
   /** It is on another server now. What it left here is removed once its releases there have replaced it. */
   readonly hasLeft?: boolean | undefined;
@@ -86,6 +88,8 @@ export interface Observed {
   readonly sites: ReadonlyMap<string, Site>;
   /** Uuids of deployments whose release failed to start recently and waits for its next try. */
   readonly backingOff: ReadonlySet<string>;
+  /** Why the last start of a release failed, by uuid of its deployment. */
+  readonly startProblems: ReadonlyMap<string, string>;
   /** Uuids of deployments whose container could not get its lasting name recently. */
   readonly unnamed: ReadonlySet<string>;
   /** Consecutive restarts of a release, by uuid of its deployment. */

@@ -157,6 +157,8 @@ export interface ResourceRecord extends Timestamps, RemovalFlags {
   /** Why it cannot run, and what to do, as last observed. */
   readonly status_problem: string | null;
   readonly desired_state: DesiredState;
+  /** Why Berth stopped it by itself, and what to do. */
+  readonly stop_reason: string | null;
   /** Set when deletion was requested; the row is deleted after the removal. */
   readonly removing_at: Date | null;
 }

@@ -234,7 +234,7 @@ export interface ResourceStore {
    */
   migrate(id: number, destinationId: number): Promise<boolean>;
   /** Wakes the workers. */
-  setDesiredState(id: number, state: DesiredState): Promise<void>;
+  setDesiredState(id: number, state: DesiredState, reason?: string | null): Promise<void>;
   /**
    * Marks it for removal and wakes the workers. `false` if it was marked before. Waits for transactions that request
    * a deployment of it; afterwards none can be requested.

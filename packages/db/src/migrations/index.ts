@@ -58,6 +58,7 @@ import { severalServers } from "./0292-several-servers.ts";
 import { logDrains } from "./0293-log-drains.ts";
 import { unchangedContainers } from "./0294-unchanged-containers.ts";
 import { statusProblem } from "./0295-status-problem.ts";
+import { stopReason } from "./0296-stop-reason.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -120,4 +121,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0293-log-drains": logDrains,
   "0294-unchanged-containers": unchangedContainers,
   "0295-status-problem": statusProblem,
+  "0296-stop-reason": stopReason,
 };

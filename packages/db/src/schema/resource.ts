@@ -18,6 +18,7 @@ export interface ResourceTable extends Timestamps {
   status: Generated<string>;
   status_problem: Generated<string | null>;
   desired_state: Generated<DesiredState>;
+  stop_reason: Generated<string | null>;
   removing_at: Date | null;
   delete_volumes: Generated<boolean>;
   docker_cleanup: Generated<boolean>;
