@@ -419,8 +419,12 @@ volumes:
   });
 
   test("what every release gets is not a variable of its own", () => {
-    const used = parsed(web('environment: ["A=${COOLIFY_RESOURCE_UUID:?}", "B=$BERTH_APP_NAME", "C=$COOLIFY_FQDN"]'));
-    expect(used.variables.map(({ key }) => key)).toEqual(["COOLIFY_FQDN"]);
+    const used = parsed(
+      web(
+        'environment: ["A=${COOLIFY_RESOURCE_UUID:?}", "B=$BERTH_APP_NAME", "C=$COOLIFY_FQDN", "D=${BERTH_URL}", "E=$COOLIFY_TOKEN"]',
+      ),
+    );
+    expect(used.variables.map(({ key }) => key)).toEqual(["COOLIFY_TOKEN"]);
   });
 
   test("a secret and a config of a variable name it", () => {

@@ -108,6 +108,12 @@ describe("a service that is started", () => {
       COOLIFY_RESOURCE_UUID: "s1",
       BERTH_APP_NAME: "shop",
     });
+    const addressed = `services: { web: { image: a, environment: ["A=$COOLIFY_URL", "B=\${COOLIFY_FQDN:?}"] } }`;
+    expect(stackOf({ envs: [] }, addressed).variables).toMatchObject({
+      COOLIFY_URL: "https://shop.test:3000",
+      COOLIFY_FQDN: "shop.test",
+      BERTH_FQDN: "shop.test",
+    });
     // Earlier versions stored an empty variable of the name.
     const earlier = stackOf({ envs: [env("COOLIFY_RESOURCE_UUID", "")] }, compose);
     expect(earlier.variables).toMatchObject({ COOLIFY_RESOURCE_UUID: "s1" });

@@ -7,7 +7,7 @@ import type { StorageRecord } from "../ports/storage.ts";
 import type { ServiceSecrets } from "../service/service.ts";
 import type { Artifact } from "./artifact.ts";
 import type { ReleaseSpec } from "./release.ts";
-import { placeEnv, valuesOf } from "./release-env.ts";
+import { addressEnv, placeEnv, valuesOf } from "./release-env.ts";
 import { requireVariables } from "./required-variables.ts";
 import { stackOptions } from "./stack-options.ts";
 
@@ -52,7 +52,12 @@ export function serviceSpec(subject: ServiceSubject, artifact: Artifact): Releas
       domains,
       storages,
       pullRequestId: 0,
-      given: { BERTH_RESOURCE_UUID: uuid, BERTH_APP_NAME: name, ...placeEnv(placement) },
+      given: {
+        BERTH_RESOURCE_UUID: uuid,
+        BERTH_APP_NAME: name,
+        ...placeEnv(placement),
+        ...addressEnv(domains),
+      },
       isLabelEscaped: settings.is_container_label_escape_enabled,
       networks: settings.connect_to_docker_network ? [placement.destination_network] : [],
     }),
