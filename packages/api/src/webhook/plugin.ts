@@ -1,4 +1,5 @@
 import { unsigned, type Webhooks } from "@berth/control";
+import { isDomainError } from "@berth/core";
 import { type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core/webhook";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
@@ -74,17 +75,20 @@ function requireSignature({ provider }: WebhookPath, headers: Headers): void {
 }
 
 /** GitLab sends them for everything on its instance, and repeats and at last disables a hook that is refused. */
-const isUnsignedSystemHook = ({ provider }: WebhookPath, headers: Headers): boolean =>
-  provider === "gitlab" &&
-  textOf(headers, "x-gitlab-event") === "System Hook" &&
-  !textOf(headers, WEBHOOK_PROVIDERS.gitlab.signature.header);
+const isSystemHook = ({ provider }: WebhookPath, headers: Headers): boolean =>
+  provider === "gitlab" && textOf(headers, "x-gitlab-event") === "System Hook";
+
+const isUnsignedSystemHook = (place: WebhookPath, headers: Headers): boolean =>
+  isSystemHook(place, headers) && !textOf(headers, WEBHOOK_PROVIDERS.gitlab.signature.header);
 
 /** Answered from the headers: the body of somebody unknown is not read. */
 const passOver = (reply: FastifyReply): FastifyReply =>
   reply
     .header("connection", "close")
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify([{ status: "skipped", message: "A system hook without a secret deploys nothing." }]));
+    .send(JSON.stringify(skipped("A system hook without a secret deploys nothing.")));
+
+const skipped = (message: string) => [{ status: "skipped", message }];
 
 interface ProviderHeaders {
   readonly signature: SignatureScheme;
@@ -93,11 +97,12 @@ interface ProviderHeaders {
 }
 
 async function answer(
-  { provider, isForApp }: WebhookPath,
+  place: WebhookPath,
   request: FastifyRequest,
   reply: FastifyReply,
   { webhooks, reader }: WebhookOptions & { readonly reader: WebhookReader },
 ): Promise<FastifyReply> {
+  const { provider, isForApp } = place;
   const { headers } = request;
   const { signature, eventHeader, deliveryHeaders }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
   // The content type parser stores bytes here.
@@ -106,12 +111,16 @@ async function answer(
   whenClosed(reply.raw, () => gone.abort());
   const event = eventHeader && textOf(headers, eventHeader);
   const report = await reader.read({ provider, event, contentType: headers["content-type"], body }, gone.signal);
-  const result = await webhooks.receive({
+  const received = webhooks.receive({
     provider,
     ...(isForApp ? { githubAppId: Number(textOf(headers, "x-github-hook-installation-target-id") ?? Number.NaN) } : {}),
     deliveryId: deliveryHeaders.map((name) => textOf(headers, name)).find(isDeliveryId),
     report,
     isSignedWith: (secret) => isSignedWith(signature.type, secret, textOf(headers, signature.header), body),
+  });
+  const result = await received.catch((error: unknown) => {
+    if (!isSystemHook(place, headers) || !isDomainError(error, "webhook.unsigned")) throw error;
+    return skipped("No application of the repository has the secret of this system hook.");
   });
   if (result === "pong") return reply.type("text/plain; charset=utf-8").send(result);
   return reply.type("application/json; charset=utf-8").send(JSON.stringify(result));

@@ -84,6 +84,20 @@ test("a system hook of GitLab without a secret is answered, and does nothing", a
   expect((await deliver("gitlab/events/manual", { headers: unsigned, body })).status).toBe(401);
 });
 
+test("a system hook of GitLab deploys what shares its secret, and is answered where nothing does", async () => {
+  const uuid = await made("gitlab");
+  const sent = (secret: string, event: object = {}) => {
+    const { headers, body } = webhookDelivery("gitlab", WEBHOOK_PAYLOADS.gitlab.push({}), { secret });
+    return deliver("gitlab/events/manual", { headers: { ...headers, ...event }, body });
+  };
+  const hook = { "x-gitlab-event": "System Hook" };
+  const other = await sent("another secret", hook);
+  expect([other.status, other.json]).toEqual([200, [{ status: "skipped", message: expect.any(String) }]]);
+  expect(await deploymentsOf(uuid)).toEqual([]);
+  expect((await sent("another secret")).status).toBe(401);
+  expect((await sent(SECRET, hook)).json).toMatchObject([{ application_uuid: uuid, status: "queued" }]);
+});
+
 const setQueueLimit = (deployment_queue_limit: number) =>
   api.ask("PATCH", `/servers/${api.where.server_uuid}`, { body: { deployment_queue_limit } });
 
