@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,7 +85,10 @@ describe("a first start", () => {
   });
 });
 
-it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
+it.each([
+  ["Ready", "once it is ready"],
+  ["database", "in the middle of a start"],
+])("stops everything at one Ctrl-C in the terminal of npm start, after it printed %s: %s", async (printed) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
   const [api = 0, proxy = 0] = await freePorts(2);
   const env = { ...process.env, BERTH_DATA: dataFolder, BERTH_PORT: String(api), BERTH_PROXY_PORT: String(proxy) };
@@ -95,14 +98,28 @@ it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
     output += chunk;
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  await until(() => output.includes("Ready"), { seconds: 60 });
+  await until(() => output.includes(printed), { seconds: 60 });
   // Signals every process of the foreground group, like a terminal.
   process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await exited).toBe(0);
   await expect(fetch(`http://127.0.0.1:${proxy}/`)).rejects.toThrow();
   await expect(fetch(`http://127.0.0.1:${api}/`)).rejects.toThrow();
+  expect(commandsIn(dataFolder)).toEqual([]);
   rmSync(dataFolder, { recursive: true, force: true });
 });
+
+/** Commands of running processes that name a folder. */
+const commandsIn = (folder: string): readonly string[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      } catch {
+        return ""; // It has ended.
+      }
+    })
+    .filter((command) => command.includes(folder));
 
 it("is started again by npm start after an unexpected end, and says what happened", async () => {
   const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));

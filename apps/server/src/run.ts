@@ -26,13 +26,15 @@ async function serve(): Promise<void> {
   handleLeftOverErrors(process, log);
   // Parent or terminal may be closed: output is then lost, but the server continues.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-  const server = await startServer(config, { log, progress: progress(process.stdout) });
-  stopOnSignal(server);
+  const starting = startServer(config, { log, progress: progress(process.stdout) });
+  stopOnSignal(starting);
+  await starting;
   // Tells the parent process, which restarts the server after a crash.
   process.send?.({ type: "ready", version: VERSION, reportFile: dataFolder(config.dataFolder).lastFailureFile });
 }
 
-function stopOnSignal(server: RunningServer): void {
+/** During a start too, which is ended first: what it has begun by then would otherwise keep running. */
+function stopOnSignal(starting: Promise<RunningServer>): void {
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) {
@@ -43,6 +45,7 @@ function stopOnSignal(server: RunningServer): void {
     isStopping = true;
     process.stdout.write("\nStopping: applications first, then the database. Press Ctrl-C again to leave at once.\n");
     setTimeout(() => process.exit(1), STOP_GRACE_SECONDS * 1000).unref();
+    const server = await starting;
     await server.stop();
     process.exit(0);
   };
