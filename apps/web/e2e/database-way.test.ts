@@ -22,12 +22,16 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     const project = await client.projects.create.mutate({ name: "Shop" });
     const where = { project_uuid: project.uuid, environment_name: "production" };
     const app = await client.applications.createUpload.mutate({ ...where, name: "greeter" });
-    const { uuid } = await client.databases.create.postgresql.mutate({
-      ...{ ...where, name: "shopdb", image: "postgres:17-alpine", instant_deploy: true },
-    });
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
 
+    await page.goto(`/new/database?project=${project.uuid}`);
+    await page.getByLabel("Name", { exact: true }).fill("shopdb");
+    await page.getByLabel("Image").fill("postgres:17-alpine");
+    await page.getByRole("button", { name: "Create and start" }).click();
+    await page.waitForURL(/\/deployments\//);
+    await page.getByText("Deployment finished").waitFor();
+    const [{ uuid }] = (await client.databases.list.query({})) as [{ uuid: string }];
     await page.goto(`/databases/${uuid}`);
     const users = page.getByRole("region", { name: "Used by" });
     await users.getByText("No variable refers to it").waitFor();

@@ -12,7 +12,16 @@ import type { PanelProps } from "../resource/panel.ts";
 import { type DomainCheck, type DomainFact, domainFacts } from "./domain-facts.ts";
 
 const FIELDS: readonly FieldGroup[] = [
-  { fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"] },
+  {
+    fields: [
+      "domains",
+      "redirect",
+      "is_force_https_enabled",
+      "is_stripprefix_enabled",
+      "is_gzip_enabled",
+      "noindex_domains",
+    ],
+  },
   { title: "When another resource has the URL", fields: ["force_domain_override"] },
 ];
 

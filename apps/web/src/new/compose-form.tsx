@@ -35,7 +35,7 @@ export default function ComposeForm({ place, resolvePlace }: SourceProps) {
           submit={async (sent) =>
             client.services.create.mutate(ServiceCreate.parse({ ...sent, ...(await resolvePlace()) }))
           }
-          after={({ uuid }) => open({ uuid })}
+          after={open}
         />
       </Stack>
     </Section>

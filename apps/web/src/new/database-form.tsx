@@ -52,7 +52,7 @@ export default function DatabaseForm({ place, resolvePlace }: SourceProps) {
           operation={`databases.create.${engine}`}
           submitLabel="Create and start"
           submit={create}
-          after={({ uuid }) => open({ uuid })}
+          after={open}
         />
       </Stack>
     </Section>

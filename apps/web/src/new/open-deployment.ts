@@ -1,4 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
+import { client } from "../api/client.ts";
 import { plurals } from "../resource/kinds.ts";
 
 interface Created {
@@ -9,8 +10,18 @@ interface Created {
 /** Opens the queued deployment of a created resource, or the resource itself if none was queued. */
 export function useOpenCreated(kind: keyof typeof plurals) {
   const navigate = useNavigate();
-  return ({ uuid, deployment_uuid }: Created) =>
-    deployment_uuid === undefined
+  return async ({ uuid, deployment_uuid }: Created) => {
+    const deployment = deployment_uuid ?? (await newestOf(kind, uuid));
+    return deployment === undefined
       ? navigate({ to: `/${plurals[kind]}/$uuid/{-$tab}`, params: { uuid } })
-      : navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
+      : navigate({ to: "/deployments/$uuid", params: { uuid: deployment } });
+  };
+}
+
+/** The creation of a database or service does not return it. */
+async function newestOf(kind: keyof typeof plurals, uuid: string): Promise<string | undefined> {
+  if (kind === "application") return undefined;
+  const list = kind === "database" ? client.deployments.listByDatabase : client.deployments.listByService;
+  const { deployments } = await list.query({ uuid, take: 1 });
+  return deployments[0]?.deployment_uuid;
 }

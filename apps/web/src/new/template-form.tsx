@@ -142,7 +142,7 @@ function Chosen({ template, place, resolvePlace }: SourceProps & { readonly temp
           submit={async (sent) =>
             client.services.createOneClick.mutate(ServiceCreateOneClick.parse({ ...sent, ...(await resolvePlace()) }))
           }
-          after={({ uuid }) => open({ uuid })}
+          after={open}
         />
       </Stack>
     </Section>

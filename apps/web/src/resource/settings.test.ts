@@ -1,3 +1,4 @@
+import { ApplicationUpdate } from "@berth/core/application";
 import { expect, it } from "vitest";
 import type { ShownResource } from "./resource.ts";
 import { placeholdersOf, settingsOf } from "./settings.ts";
@@ -11,6 +12,18 @@ it("shows the port that gets requests where no port is set", () => {
 it("shows no port where none gets requests, or nothing runs", () => {
   expect(placeholdersOf([{ port: null }])).toEqual({});
   expect(placeholdersOf([])).toEqual({});
+});
+
+it("offers every setting of an application, but for those of other tabs", () => {
+  const { groups } = settingsOf({ application: { settings: {} } } as unknown as ShownResource);
+  const offered = new Set(groups.flatMap(({ fields }) => fields));
+  const ofDomains = ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"];
+  const elsewhere = new Set([
+    ...[...ofDomains, "noindex_domains", "force_domain_override", "docker_compose_domains"],
+    "instant_deploy", // A button.
+  ]);
+  expect(Object.keys(ApplicationUpdate.shape).filter((name) => !offered.has(name) && !elsewhere.has(name))).toEqual([]);
+  expect([...offered].filter((name) => !(name in ApplicationUpdate.shape))).toEqual([]);
 });
 
 it("asks for the nodes of an application only where a cluster runs it", () => {

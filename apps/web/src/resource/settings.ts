@@ -14,11 +14,13 @@ const LIMITS: FieldGroup = {
     "limits_cpus",
     "limits_memory_swap",
     "limits_memory_reservation",
+    "limits_memory_swappiness",
     "limits_cpuset",
     "limits_cpu_shares",
   ],
 };
 const isBuilt = (values: Values): boolean => values.build_pack !== "dockerimage";
+const isCompose = (values: Values): boolean => values.build_pack === "dockercompose";
 const isGit = (values: Values): boolean => values.source === "git";
 
 /** Common fields first; the rest is in named groups. */
@@ -46,13 +48,26 @@ const APPLICATION: readonly FieldGroup[] = [
     when: isBuilt,
     fields: [
       ...["build_pack", "base_directory", "install_command", "build_command", "start_command"],
-      ...["is_static", "publish_directory", "is_spa", "docker_images_to_keep"],
+      ...["is_static", "publish_directory", "is_spa", "docker_images_to_keep", "use_build_server"],
     ],
+  },
+  {
+    title: "Web server of static files",
+    when: (values) => isBuilt(values) && (values.is_static === true || values.build_pack === "static"),
+    fields: ["static_image", "custom_nginx_configuration"],
   },
   {
     title: "Dockerfile",
     when: ({ build_pack }) => build_pack === "dockerfile",
-    fields: ["dockerfile_location", "dockerfile_target_build"],
+    fields: ["dockerfile_location", "dockerfile_target_build", "dockerfile"],
+  },
+  {
+    title: "Compose file",
+    when: isCompose,
+    fields: [
+      ...["docker_compose_location", "is_preserve_repository_enabled"],
+      ...["docker_compose_custom_build_command", "docker_compose_custom_start_command", "docker_compose_raw"],
+    ],
   },
   {
     title: "Run",
@@ -61,9 +76,20 @@ const APPLICATION: readonly FieldGroup[] = [
       "ports_mappings",
       "stop_grace_period",
       "max_restart_count",
+      "is_log_drain_enabled",
+      "connect_to_docker_network",
       "custom_docker_run_options",
       "custom_network_aliases",
+      "custom_internal_name",
+      "is_consistent_container_name_enabled",
+      "custom_labels",
+      "is_container_label_escape_enabled",
     ],
+  },
+  { title: "GPU", fields: ["is_gpu_enabled"] },
+  {
+    when: ({ is_gpu_enabled }) => is_gpu_enabled === true,
+    fields: ["gpu_driver", "gpu_count", "gpu_device_ids", "gpu_options"],
   },
   {
     title: "Scaling",
@@ -90,6 +116,8 @@ const APPLICATION: readonly FieldGroup[] = [
       health_check_enabled === true && health_check_type === "http",
     fields: [
       "health_check_path",
+      "health_check_host",
+      "health_check_scheme",
       "health_check_port",
       "health_check_method",
       "health_check_return_code",
@@ -108,6 +136,18 @@ const APPLICATION: readonly FieldGroup[] = [
   {
     title: "Before and after a deployment",
     fields: ["pre_deployment_command", "post_deployment_command"],
+  },
+  {
+    when: isCompose,
+    fields: ["pre_deployment_command_container", "post_deployment_command_container"],
+  },
+  {
+    title: "Webhooks of git hosts",
+    when: isGit,
+    fields: [
+      ...["manual_webhook_secret_github", "manual_webhook_secret_gitlab"],
+      ...["manual_webhook_secret_bitbucket", "manual_webhook_secret_gitea"],
+    ],
   },
   {
     title: "Previews",

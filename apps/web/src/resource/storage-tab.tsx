@@ -40,7 +40,7 @@ export default function StorageTab({ resource }: PanelProps) {
       cell: (mount) => (
         <ActionButton
           size="compact-xs"
-          question={`Delete the storage at ${mount.path}? Its content is lost.`}
+          question={`Delete the storage at ${mount.path}? It is not mounted from the next deployment on. Its content stays until the resource is deleted.`}
           work={() => calls.delete.mutate({ uuid, storage_uuid: mount.uuid })}
         >
           Delete
