@@ -326,7 +326,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.getByLabel("Description").fill("another");
     await page.getByRole("button", { name: "Save settings" }).click();
     await example.waitFor();
-    expect(await example.textContent()).toBe(`berth api PATCH /applications/${uuid} -F description=another`);
+    expect(await example.textContent()).toBe(`berth api PATCH /applications/${uuid} \\\n  -f description=another`);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("tab", { name: "Overview" }).click();
