@@ -31,7 +31,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await page.getByRole("button", { name: "Create and start" }).click();
     await page.waitForURL(/\/deployments\//);
     await page.getByText("Deployment finished").waitFor();
-    const [{ uuid }] = (await client.databases.list.query({})) as [{ uuid: string }];
+    const uuid = (await client.databases.list.query({}))[0]?.uuid ?? "";
     await page.goto(`/databases/${uuid}`);
     const users = page.getByRole("region", { name: "Used by" });
     await users.getByText("No variable refers to it").waitFor();

@@ -212,6 +212,17 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.getByText(provider.url).waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, "identity-providers");
+      await page.getByRole("button", { name: "Edit Example" }).click();
+      const rules = page.getByLabel("Group roles");
+      await rules.fill("developers in Nowhere as admin");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText("One a line: GROUP in TEAM as ROLE. Teams: Root Team.").waitFor();
+      await rules.fill("developers in Root Team as admin");
+      await picture(page, "identity-provider-groups");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText("Saved.").waitFor();
+      const [{ group_roles }] = (await server.client.identityProviders.list.query()) as [{ group_roles: object[] }];
+      expect(group_roles).toEqual([{ group: "developers", team_id: 0, role: "admin" }]);
       expect(complaints.filter((text) => !text.startsWith(provider.url))).toEqual([]);
     } finally {
       await close();

@@ -185,6 +185,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const provider = await api.db.system.identities.insertProvider({
     ...{ uuid: testUuid(), name: "theirs", kind: "github", issuer: "https://github.com" },
     ...{ client_id: "theirs", client_secret: "theirs", sign_up: "closed", sign_up_domains: "", team_id: null },
+    ...{ groups_claim: "groups", group_roles: [] },
   });
   const user = await createdService(api);
   const reference = `{{ database.${backup["/databases/{uuid}"]}.url }}`;

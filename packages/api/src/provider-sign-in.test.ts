@@ -154,6 +154,94 @@ describe("signing in at a provider", () => {
     expect((await signIn(at)).json.session.user.id).toBe(json.session.user.id);
   });
 
+  describe("with groups that give roles", () => {
+    const own = () => api.place.server.team_id;
+    let otherId = 0;
+    beforeAll(async () => {
+      const { json } = await api.ask("POST", "/teams", { token: api.rootToken, body: { name: "Staff" } });
+      otherId = json.id;
+    });
+    const memberOf = async (teamId: number, email: string) => {
+      const { json } = await api.ask("GET", `/teams/${teamId}/members`, { token: api.rootToken });
+      return (json as { email: string; role: string }[]).find((member) => member.email === email)?.role;
+    };
+    const inGroups = (...groups: readonly string[]) => {
+      server.person = { ...server.person, groups };
+    };
+    const rules = () => [
+      { group: "developers", team_id: own(), role: "member" },
+      { group: "leads", team_id: own(), role: "admin" },
+      { group: "staff", team_id: otherId, role: "member" },
+    ];
+
+    test("makes users of who is in one of them, and follows each change of them", async () => {
+      const at = await provider({ sign_up: "group", group_roles: rules() });
+      const { email } = server.person;
+      inGroups("others");
+      expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+      inGroups("developers");
+      const { json } = await signIn(at);
+      expect(json.session).toMatchObject({ team: { id: own(), role: "member" }, user: { name: "Ada", email } });
+      inGroups("developers", "leads", "staff");
+      const promoted = await signIn(at);
+      expect(promoted.json.session.user.id).toBe(json.session.user.id);
+      expect([await memberOf(own(), email), await memberOf(otherId, email)]).toEqual(["admin", "member"]);
+      inGroups("staff");
+      const browser = browserOf(api, await signIn(at));
+      expect([await memberOf(own(), email), await memberOf(otherId, email)]).toEqual([undefined, "member"]);
+      inGroups();
+      expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+      expect(await memberOf(otherId, email)).toBeUndefined();
+      expect((await browser.ask("GET", "/projects")).status).toBe(401);
+      const { json: events } = await api.ask("GET", "/events?type=member.");
+      const own_events = events.events.filter(
+        ({ payload }: { payload: { user_id: number } }) => payload.user_id === json.session.user.id,
+      );
+      expect(own_events.map(({ type }: { type: string }) => type).reverse()).toEqual([
+        "member.added",
+        "member.role_changed",
+        "member.removed",
+      ]);
+    });
+
+    test("leaves alone who was added by a person, and the last owner of a team", async () => {
+      const at = await provider({ sign_up: "invited", group_roles: [{ ...rules()[1], role: "owner" }] });
+      const { email } = server.person;
+      await invited(email);
+      inGroups("leads");
+      expect(outcome(await signIn(at))).toBe(201);
+      expect(await memberOf(own(), email)).toBe("member");
+      inGroups();
+      expect(outcome(await signIn(at))).toBe(201);
+      expect(await memberOf(own(), email)).toBe("member");
+      const { json: team } = await api.ask("POST", "/teams", { token: api.rootToken, body: { name: "Empty" } });
+      const lonely = [{ group: "leads", team_id: team.id, role: "owner" }];
+      await api.ask("PATCH", `/identity-providers/${at.uuid}`, {
+        token: api.rootToken,
+        body: { group_roles: lonely },
+      });
+      inGroups("leads");
+      expect(outcome(await signIn(at))).toBe(201);
+      const owners = await api.ask("GET", `/teams/${team.id}/members`, { token: api.rootToken });
+      for (const { id, email: other } of owners.json as { id: number; email: string }[]) {
+        if (other !== email) await api.ask("DELETE", `/teams/${team.id}/members/${id}`, { token: api.rootToken });
+      }
+      inGroups();
+      expect(outcome(await signIn(at))).toBe(201);
+      expect(await memberOf(team.id, email)).toBe("owner");
+    });
+
+    test("keeps what was given where the provider does not list them all", async () => {
+      const at = await provider({ sign_up: "group", group_roles: rules() });
+      const { email } = server.person;
+      inGroups("developers");
+      expect(outcome(await signIn(at))).toBe(201);
+      server.person = { ...server.person, groups: undefined, _claim_names: { groups: "src1" } };
+      expect(outcome(await signIn(at))).toBe(201);
+      expect(await memberOf(own(), email)).toBe("member");
+    });
+  });
+
   test("works with GitHub", async () => {
     server.person = { ...server.person, sub: "4711" };
     const at = await provider({ kind: "github", sign_up: "invited" });
@@ -286,6 +374,9 @@ describe("providers", () => {
     [{ sign_up: "domain", sign_up_domains: "corp.example" }, "team_id"],
     [{ sign_up: "domain", sign_up_domains: "corp", team_id: 0 }, "sign_up_domains"],
     [{ team_id: 4_000_000 }, "team_id"],
+    [{ sign_up: "group" }, "group_roles"],
+    [{ group_roles: [{ group: "a", team_id: 4_000_000, role: "member" }] }, "group_roles"],
+    [{ kind: "github", group_roles: [{ group: "a", team_id: 0, role: "member" }] }, "group_roles"],
   ])("with %j are refused", async (fields, wrong) => {
     const body = { name: "x", kind: "oidc", issuer: server.url, client_id: "x", client_secret: "x", ...fields };
     const { status, json } = await api.ask("POST", "/identity-providers", { token: api.rootToken, body });

@@ -13,6 +13,8 @@ import {
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
+const NO_TEAM = "No team has this number.";
+
 /** Identity providers belong to the whole instance, because they let people into every team. */
 export function identityProviders({ scope, stores, system, ids, instanceUrl }: UseCaseContext) {
   const { identities } = system;
@@ -31,9 +33,12 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
   }
 
   /** @throws DomainError `request.invalid` */
-  async function requireTeam(teamId: number | null | undefined) {
-    if (teamId === null || teamId === undefined || (await stores.teams.find(teamId)) !== undefined) return;
-    throw invalid({ team_id: ["No team has this number."] });
+  async function requireTeams({ team_id, group_roles = [] }: Pick<IdentityProviderUpdate, "team_id" | "group_roles">) {
+    const isTeam = async (id: number) => (await stores.teams.find(id)) !== undefined;
+    if (typeof team_id === "number" && !(await isTeam(team_id))) throw invalid({ team_id: [NO_TEAM] });
+    for (const id of new Set(group_roles.map((rule) => rule.team_id))) {
+      if (!(await isTeam(id))) throw invalid({ group_roles: [`${NO_TEAM.slice(0, -1)}: ${id}.`] });
+    }
   }
 
   return {
@@ -46,12 +51,18 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
     async create(sent: IdentityProviderCreate): Promise<IdentityProvider> {
       requireInstance();
       requireConfirmation(scope);
-      const { name, kind, client_id, client_secret, sign_up = "closed", sign_up_domains = "", team_id = null } = sent;
+      const { name, kind, client_id, client_secret } = sent;
       const issuer = (kind === "google" ? undefined : sent.issuer) ?? PROVIDER_ISSUERS[kind];
       if (issuer === null) throw invalid({ issuer: ["Set the URL of the provider."] });
-      const rules = { sign_up, sign_up_domains, team_id };
-      requireSignUpPlace(rules);
-      await requireTeam(team_id);
+      const rules = {
+        sign_up: sent.sign_up ?? "closed",
+        sign_up_domains: sent.sign_up_domains ?? "",
+        team_id: sent.team_id ?? null,
+        groups_claim: sent.groups_claim ?? "groups",
+        group_roles: sent.group_roles ?? [],
+      };
+      requireSignUpPlace({ kind, ...rules });
+      await requireTeams(rules);
       const fields = { uuid: ids.uuid(), name, kind, issuer, client_id, client_secret, ...rules };
       return await system.transaction(async (tx) => {
         const provider = await tx.identities.insertProvider(fields);
@@ -65,9 +76,14 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
       requireInstance();
       requireConfirmation(scope);
       const before = await find(uuid);
-      const { sign_up = before.sign_up, sign_up_domains = before.sign_up_domains, team_id = before.team_id } = change;
-      requireSignUpPlace({ sign_up, sign_up_domains, team_id });
-      await requireTeam(change.team_id);
+      requireSignUpPlace({
+        kind: before.kind,
+        sign_up: change.sign_up ?? before.sign_up,
+        sign_up_domains: change.sign_up_domains ?? before.sign_up_domains,
+        team_id: change.team_id === undefined ? before.team_id : change.team_id,
+        group_roles: change.group_roles ?? before.group_roles,
+      });
+      await requireTeams(change);
       return await system.transaction(async (tx) => {
         const provider = await tx.identities.updateProvider(uuid, change);
         if (provider === undefined) throw notFound("Identity provider");

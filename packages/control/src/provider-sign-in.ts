@@ -13,7 +13,9 @@ import {
   type ProviderBegun,
   type ProviderReturn,
   redirectUri,
+  rolesOfGroups,
 } from "@berth/core/team";
+import { applyGroups } from "./group-membership.ts";
 import type { SignInDeps } from "./session-open.ts";
 import { countWaysIn } from "./ways-in.ts";
 
@@ -74,7 +76,7 @@ export function providerAttempts({ system, providers, instanceUrl, clock, ids, h
       const identity =
         attempt.found_subject === null
           ? await providers.identity(provider, { ...attempt, state }, query)
-          : { subject: attempt.found_subject, email: null, name: null };
+          : { subject: attempt.found_subject, email: null, name: null, groups: null };
       return {
         attempt,
         provider,
@@ -101,7 +103,17 @@ export const providerExpired = () =>
 export async function userOfIdentity(
   tx: SystemStores,
   provider: IdentityProviderRecord,
-  { subject, email, name }: ProviderIdentity,
+  identity: ProviderIdentity,
+): Promise<AccountRecord> {
+  const user = await foundOrSignedUp(tx, provider, identity);
+  if (identity.groups !== null) await applyGroups(tx, provider, user, identity.groups);
+  return user;
+}
+
+async function foundOrSignedUp(
+  tx: SystemStores,
+  provider: IdentityProviderRecord,
+  { subject, email, name, groups }: ProviderIdentity,
 ): Promise<AccountRecord> {
   const { accounts, identities } = tx;
   const known = await identities.userOf(provider.id, subject);
@@ -125,14 +137,29 @@ export async function userOfIdentity(
   return account;
 
   async function signedUp(): Promise<AccountRecord | undefined> {
-    if (email === null || provider.team_id === null || !maySignUp(provider, email)) return undefined;
-    const made = await accounts.signUp({ email, name: name ?? nameFromEmail(email), team_id: provider.team_id });
-    const payload = { team_id: provider.team_id, user_id: made.id, name: made.name, role: "member" };
-    const events = tx.forTeam(provider.team_id, { type: "session", name: made.name, user_id: made.id }).events;
+    if (email === null) return undefined;
+    const user = { email, name: name ?? nameFromEmail(email) };
+    const { team_id, sign_up } = provider;
+    // Their groups give them teams afterwards.
+    if (sign_up === "group") {
+      return rolesOfGroups(provider.group_roles, groups ?? []).size === 0 ? undefined : await accounts.signUp(user);
+    }
+    if (team_id === null || !maySignUp(provider, email)) return undefined;
+    const made = await accounts.signUp(user);
+    await accounts.join(made.id, { team_id, role: "member" }, null);
+    const payload = { team_id, user_id: made.id, name: made.name, role: "member" };
+    const events = tx.forTeam(team_id, { type: "session", name: made.name, user_id: made.id }).events;
     await events.append({ type: "member.added", resource_uuid: null, payload });
     return made;
   }
 }
+
+/** Its groups give the user no team any more. */
+export const withoutTeam = ({ name }: IdentityProviderRecord) =>
+  new DomainError(
+    "auth.sign_up_refused",
+    `None of your groups at ${name} gives you a team any more. Ask who manages them there.`,
+  );
 
 const refused = ({ name }: IdentityProviderRecord) =>
   new DomainError(

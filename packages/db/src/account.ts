@@ -82,12 +82,21 @@ export function accountStore({ db }: StoreContext): AccountStore {
         .where("user_id", "=", userId)
         .execute();
     },
-    async signUp({ email, name, team_id }) {
-      const account = await db.insertInto("user").values({ email, name }).returning(ACCOUNT).executeTakeFirstOrThrow();
-      const member = { team_id, user_id: account.id, role: "member" as const, accepted_at: sql<Date>`now()` };
-      await db.insertInto("team_member").values(member).execute();
-      return account;
+    signUp: (user) => db.insertInto("user").values(user).returning(ACCOUNT).executeTakeFirstOrThrow(),
+    async join(user_id, { team_id, role }, provider_id) {
+      const { rows } = await sql`
+        insert into team_member (team_id, user_id, role, provider_id, accepted_at)
+        select id, ${user_id}, ${role}, ${provider_id}, now() from team where id = ${team_id}
+        on conflict do nothing returning user_id`.execute(db);
+      return rows.length > 0;
     },
+    memberships: (userId) =>
+      db
+        .selectFrom("team_member")
+        .select(["team_id", "role", "provider_id"])
+        .where("user_id", "=", userId)
+        .orderBy("team_id")
+        .execute(),
 
     async insertSession(session) {
       // Its abilities are limited by its user's role, like everything a user does.

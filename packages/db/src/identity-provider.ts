@@ -5,8 +5,8 @@ import type { StoreContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { pick } from "./pick.ts";
 
-const FIELDS = ["name", "client_id", "sign_up", "sign_up_domains", "team_id"] as const;
-const COLUMNS = ["id", "uuid", ...FIELDS, "kind", "issuer", "created_at", "updated_at"] as const;
+const FIELDS = ["name", "client_id", "sign_up", "sign_up_domains", "team_id", "groups_claim"] as const;
+const COLUMNS = ["id", "uuid", ...FIELDS, "group_roles", "kind", "issuer", "created_at", "updated_at"] as const;
 const ATTEMPT = [
   "provider_id",
   "redirect_uri",
@@ -30,20 +30,22 @@ export function identityStore({ db, cipher }: StoreContext): IdentityStore {
       const row = await providers().select("client_secret").where("id", "=", id).executeTakeFirst();
       return row && { ...row, client_secret: cipher.open(row.client_secret, place(row.uuid)) };
     },
-    insertProvider: ({ client_secret, ...provider }) =>
+    insertProvider: ({ client_secret, group_roles, ...provider }) =>
       db
         .insertInto("identity_provider")
         .values({
           ...pick(provider, ["uuid", "kind", "issuer", ...FIELDS]),
+          group_roles: JSON.stringify(group_roles),
           client_secret: cipher.seal(client_secret, place(provider.uuid)),
         })
         .returning(COLUMNS)
         .executeTakeFirstOrThrow(),
-    updateProvider: (uuid, { client_secret, ...change }) =>
+    updateProvider: (uuid, { client_secret, group_roles, ...change }) =>
       db
         .updateTable("identity_provider")
         .set({
           ...pick(change, FIELDS),
+          ...(group_roles !== undefined && { group_roles: JSON.stringify(group_roles) }),
           ...(client_secret !== undefined && { client_secret: cipher.seal(client_secret, place(uuid)) }),
           updated_at: sql<Date>`now()`,
         })

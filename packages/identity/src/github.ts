@@ -31,5 +31,5 @@ export async function githubIdentity(
   const emails = GithubEmails.parse(await read("/user/emails"));
   const own = emails.find(({ primary, verified }) => primary && verified);
   // A login may be given to somebody else later, a number never is.
-  return { subject: String(id), email: own?.email.toLowerCase() ?? null, name: name ?? login };
+  return { subject: String(id), email: own?.email.toLowerCase() ?? null, name: name ?? login, groups: [] };
 }

@@ -26,6 +26,8 @@ const loginAt = (kind: "oidc" | "github"): ProviderLogin => ({
   issuer: server.url,
   client_id: server.clientId,
   client_secret: server.clientSecret,
+  groups_claim: "groups",
+  group_roles: [],
 });
 
 /** The query that a browser comes back with. */
@@ -42,6 +44,7 @@ describe.each(["oidc", "github"] as const)("a provider of the kind %s", (kind) =
       subject: "1001",
       email: "ada@example.com",
       name: "Ada",
+      groups: [],
     });
   });
 
@@ -88,6 +91,56 @@ describe.each(["oidc", "github"] as const)("a provider of the kind %s", (kind) =
     const before = server.requests.length;
     await expect(closed.identity(login, attempt, query)).rejects.toThrow("is a private address or this machine");
     expect(server.requests.slice(before)).toEqual([]);
+  });
+});
+
+describe("the groups of a person", () => {
+  const rule = { group: "developers", team_id: 0, role: "member" } as const;
+  const groupsOf = async (change: Partial<ProviderLogin> = {}) => {
+    const login = { ...loginAt("oidc"), group_roles: [rule], ...change };
+    return (await providers.identity(login, attempt, await returned(login))).groups;
+  };
+
+  test("are in the ID token, else in the user's information", async () => {
+    server.person = { ...server.person, groups: ["staff"] };
+    expect(await groupsOf()).toEqual(["staff"]);
+    server.fault = { claims: { email: "ada@example.com", groups: ["developers", "ops"] } };
+    expect(await groupsOf()).toEqual(["developers", "ops"]);
+    server.fault = { claims: { groups: "developers" } };
+    expect(await groupsOf()).toEqual(["developers"]);
+  });
+
+  test.each<[string, object]>([
+    ["realm_access.roles", { realm_access: { roles: ["developers"] } }],
+    ["https://berth.example/groups", { "https://berth.example/groups": ["developers"] }],
+    ["a.b", { "a.b": ["developers"], a: { b: ["others"] } }],
+  ])("are in the claim %s", async (groups_claim, claims) => {
+    server.person = { ...server.person, ...claims };
+    expect(await groupsOf({ groups_claim })).toEqual(["developers"]);
+  });
+
+  test.each<[string, object, readonly string[] | null]>([
+    ["a claim that is missing", {}, []],
+    ["a claim of another form", { groups: { developers: true } }, []],
+    ["members that are no texts", { groups: ["developers", 1, null, ["x"]] }, ["developers"]],
+    ["more groups than the provider sends", { _claim_names: { groups: "src1" } }, null],
+  ])("of %s are those that are known for sure", async (_, claims, expected) => {
+    server.person = { ...server.person, ...claims };
+    expect(await groupsOf()).toEqual(expected);
+  });
+
+  test("are not asked for where they give nothing", async () => {
+    server.person = { ...server.person, groups: ["developers"] };
+    expect(await groupsOf({ group_roles: [] })).toEqual([]);
+  });
+
+  test("are asked for by a scope only where the provider has one", async () => {
+    const scopeAsked = async (change: object) => {
+      const url = await providers.authorizationUrl({ ...loginAt("oidc"), ...change }, attempt);
+      return new URL(url).searchParams.get("scope");
+    };
+    expect(await scopeAsked({ group_roles: [rule] })).toBe("openid email profile groups");
+    expect(await scopeAsked({})).toBe("openid email profile");
   });
 });
 

@@ -72,7 +72,7 @@ export function identityProviders({
         const isGithub = login.kind === "github";
         const url = client.buildAuthorizationUrl(configuration, {
           redirect_uri: redirectUri,
-          scope: isGithub ? "read:user user:email" : "openid email profile",
+          scope: isGithub ? "read:user user:email" : scopeOf(login, configuration.serverMetadata()),
           state,
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
           code_challenge_method: "S256",
@@ -86,7 +86,7 @@ export function identityProviders({
         const configuration = await configured(login);
         return login.kind === "github"
           ? githubIdentity(configuration, login.issuer, await granted(configuration, attempt, query, false))
-          : oidcIdentity(configuration, await granted(configuration, attempt, query, true));
+          : oidcIdentity(login, configuration, await granted(configuration, attempt, query, true));
       }),
   };
 }
@@ -122,14 +122,50 @@ const Claims = z.object({
   name: z.string().max(255).optional().catch(undefined),
 });
 
-async function oidcIdentity(configuration: client.Configuration, tokens: Tokens): Promise<ProviderIdentity> {
+async function oidcIdentity(
+  login: ProviderLogin,
+  configuration: client.Configuration,
+  tokens: Tokens,
+): Promise<ProviderIdentity> {
   const claims = tokens.claims();
   if (claims === undefined) throw new TypeError("The provider sent no ID token.");
   const { sub: subject } = claims;
-  const hasEmail = "email" in claims || configuration.serverMetadata().userinfo_endpoint === undefined;
-  const said = hasEmail ? claims : await client.fetchUserInfo(configuration, tokens.access_token, subject);
-  const { email, email_verified, name } = Claims.parse(said);
-  return { subject, email: (email_verified && email) ?? null, name: name ?? null };
+  const isWhole = "email" in claims && (!asksForGroups(login) || claimAt(claims, login.groups_claim) !== undefined);
+  const isAsked = !isWhole && configuration.serverMetadata().userinfo_endpoint !== undefined;
+  const info = isAsked ? await client.fetchUserInfo(configuration, tokens.access_token, subject) : {};
+  const { email, email_verified, name } = Claims.parse("email" in claims ? claims : { ...claims, ...info });
+  return {
+    subject,
+    email: (email_verified && email) ?? null,
+    name: name ?? null,
+    groups: asksForGroups(login) ? groupsIn({ ...info, ...claims }, login.groups_claim) : [],
+  };
+}
+
+const asksForGroups = ({ group_roles }: ProviderLogin): boolean => group_roles.length > 0;
+
+/** Some providers list groups only to who asks for them by a scope of the name. */
+function scopeOf(login: ProviderLogin, { scopes_supported = [] }: client.ServerMetadata): string {
+  const needsScope = asksForGroups(login) && scopes_supported.includes("groups");
+  return needsScope ? "openid email profile groups" : "openid email profile";
+}
+
+/** A claim of that name, else of that path. */
+function claimAt(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  return name
+    .split(".")
+    .reduce<unknown>((value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined), claims);
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+/** One text is a group too. A person without the claim is in no group, unless the provider says that they are too many. */
+function groupsIn(claims: Readonly<Record<string, unknown>>, name: string): readonly string[] | null {
+  const { _claim_names: elsewhere } = claims;
+  if (isRecord(elsewhere) && Object.hasOwn(elsewhere, name)) return null;
+  return [claimAt(claims, name)].flat().filter((group) => typeof group === "string");
 }
 
 /** What went wrong, without what the provider wrote: that may be anything. */

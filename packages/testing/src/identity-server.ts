@@ -23,6 +23,8 @@ export interface ProviderPerson {
   readonly email: string;
   readonly email_verified?: boolean;
   readonly name?: string;
+  /** Claims of the provider's own, which its user information has. */
+  readonly [claim: string]: unknown;
 }
 
 export type IdentityFault =
@@ -71,6 +73,7 @@ export async function identityServer(): Promise<IdentityServer> {
         authorization_endpoint: `${url}/authorize`,
         token_endpoint: `${url}/token`,
         userinfo_endpoint: `${url}/userinfo`,
+        scopes_supported: ["openid", "email", "profile", "groups"],
         jwks_uri: `${url}/keys`,
         response_types_supported: ["code"],
         subject_types_supported: ["public"],

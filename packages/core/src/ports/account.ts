@@ -1,3 +1,4 @@
+import type { GroupMembership } from "../team/group-role.ts";
 import type { Role } from "../team/permission.ts";
 
 /** A user with their login, independent of teams. */
@@ -64,8 +65,16 @@ export interface AccountStore {
   acceptTeam(userId: number, teamId: number): Promise<void>;
   /** All that the user was invited to. */
   acceptTeams(userId: number): Promise<void>;
-  /** A new user, who is a member of the team and accepted it. */
-  signUp(user: { readonly email: string; readonly name: string; readonly team_id: number }): Promise<AccountRecord>;
+  /** A new user without a team. */
+  signUp(user: { readonly email: string; readonly name: string }): Promise<AccountRecord>;
+  /**
+   * Makes the user a member who accepted the team.
+   * @param providerId Provider whose groups give the membership.
+   * @returns `false` if there is no such team, or the user is in it.
+   */
+  join(userId: number, membership: GroupMembership, providerId: number | null): Promise<boolean>;
+  /** Teams of the user, also those that they have not joined yet, with the provider whose groups gave them. */
+  memberships(userId: number): Promise<readonly (GroupMembership & { readonly provider_id: number | null })[]>;
 
   /** @param session The user must be a member of its team. */
   insertSession(session: {

@@ -1,3 +1,4 @@
+import type { GroupRole } from "../team/group-role.ts";
 import type { ProviderKind, SignUp } from "../team/provider-kind.ts";
 import type { Timestamps } from "./records.ts";
 
@@ -15,10 +16,14 @@ export interface IdentityProviderRecord extends Timestamps {
   readonly sign_up_domains: string;
   /** Team that users join when they sign up by their domain. */
   readonly team_id: number | null;
+  /** Name of the claim with the groups of a person, or a path to it. */
+  readonly groups_claim: string;
+  readonly group_roles: readonly GroupRole[];
 }
 
-/** Credentials of Berth at a provider. */
-export interface ProviderLogin extends Pick<IdentityProviderRecord, "name" | "kind" | "issuer" | "client_id"> {
+/** Credentials of Berth at a provider. Groups are asked for only where they give something. */
+export interface ProviderLogin
+  extends Pick<IdentityProviderRecord, "name" | "kind" | "issuer" | "client_id" | "groups_claim" | "group_roles"> {
   readonly client_secret: string;
 }
 
@@ -38,6 +43,8 @@ export interface ProviderIdentity {
   /** Lower case; `null` unless the provider says that it is verified. */
   readonly email: string | null;
   readonly name: string | null;
+  /** Of the person; `null` if the provider did not list them all. */
+  readonly groups: readonly string[] | null;
 }
 
 /** Protocol client for providers. @throws DomainError `auth.provider_failed` */
@@ -71,7 +78,10 @@ export interface IdentityRecord {
 type Changed<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Omitted fields stay as they are. */
 export type ProviderChange = Changed<
-  Pick<IdentityProviderRecord, "name" | "client_id" | "sign_up" | "sign_up_domains" | "team_id"> &
+  Pick<
+    IdentityProviderRecord,
+    "name" | "client_id" | "sign_up" | "sign_up_domains" | "team_id" | "groups_claim" | "group_roles"
+  > &
     Pick<ProviderLogin, "client_secret">
 >;
 

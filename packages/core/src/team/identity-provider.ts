@@ -3,6 +3,7 @@ import { invalid } from "../errors.ts";
 import { ResourceName } from "../name.ts";
 import type { IdentityProviderRecord, IdentityRecord } from "../ports/identity-provider.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
+import { GROUP_ROLES_MAX, GroupRole } from "./group-role.ts";
 import { PROVIDER_KINDS, SIGN_UPS } from "./provider-kind.ts";
 import { SecondFactorCode } from "./second-factor.ts";
 
@@ -40,10 +41,24 @@ const FIELDS = {
   sign_up: z
     .enum(SIGN_UPS)
     .describe(
-      "Who may sign in: users who connected it (`closed`), also invited users, or also everyone with an address of `sign_up_domains`.",
+      "Who may sign in: users who connected it (`closed`), also invited users, also everyone with an address of `sign_up_domains`, or also everyone whom `group_roles` give a team.",
     ),
   sign_up_domains: Domains,
   team_id: z.int().min(0).nullable().describe("Team that users join when they sign up by their domain."),
+  groups_claim: z
+    .string()
+    .trim()
+    .min(1, "This field is required.")
+    .max(255, "At most 255 characters.")
+    .describe(
+      "Claim of the ID token or of the user's information that lists their groups, such as `groups`, or a path such as `realm_access.roles`.",
+    ),
+  group_roles: z
+    .array(GroupRole)
+    .max(GROUP_ROLES_MAX, `At most ${GROUP_ROLES_MAX} rules.`)
+    .describe(
+      "What groups of `oidc` and `google` providers give: a role in a team, the highest where several do. Set at each sign-in; memberships that groups gave end when they give them no longer. Memberships of other origin stay as they are.",
+    ),
 };
 
 export const IdentityProviderCreate = z.strictObject({
@@ -55,6 +70,8 @@ export const IdentityProviderCreate = z.strictObject({
   sign_up: FIELDS.sign_up.optional().meta({ default: "closed" }),
   sign_up_domains: FIELDS.sign_up_domains.optional(),
   team_id: FIELDS.team_id.optional(),
+  groups_claim: FIELDS.groups_claim.optional().meta({ default: "groups" }),
+  group_roles: FIELDS.group_roles.optional(),
 });
 export type IdentityProviderCreate = z.infer<typeof IdentityProviderCreate>;
 
@@ -65,6 +82,8 @@ export const IdentityProviderUpdate = z.strictObject({
   sign_up: FIELDS.sign_up.optional(),
   sign_up_domains: FIELDS.sign_up_domains.optional(),
   team_id: FIELDS.team_id.optional(),
+  groups_claim: FIELDS.groups_claim.optional(),
+  group_roles: FIELDS.group_roles.optional(),
 });
 export type IdentityProviderUpdate = z.infer<typeof IdentityProviderUpdate>;
 
@@ -78,6 +97,8 @@ export const IdentityProvider = z
     sign_up: z.enum(SIGN_UPS),
     sign_up_domains: z.string(),
     team_id: z.int().nullable(),
+    groups_claim: z.string(),
+    group_roles: z.array(GroupRole),
     redirect_uri: z
       .string()
       .nullable()
@@ -124,18 +145,23 @@ export type Identity = z.infer<typeof Identity>;
 export const redirectUri = (instanceUrl: string): string => `${instanceUrl.replace(/\/$/, "")}/sign-in/callback`;
 
 /** @throws DomainError `request.invalid` */
-export function requireSignUpPlace({ sign_up, sign_up_domains, team_id }: SignUpRules): void {
+export function requireSignUpPlace({ kind, sign_up, sign_up_domains, team_id, group_roles }: SignUpRules): void {
+  if (kind === "github" && group_roles.length > 0) throw invalid({ group_roles: ["GitHub reports no groups."] });
+  if (sign_up === "group" && group_roles.length === 0)
+    throw invalid({ group_roles: ["Set what groups may sign up, and what they give."] });
   if (sign_up !== "domain") return;
   if (domainsOf(sign_up_domains).length === 0)
     throw invalid({ sign_up_domains: ["Set the domains that may sign up."] });
   if (team_id === null) throw invalid({ team_id: ["Set the team that they join."] });
 }
 
-type SignUpRules = Pick<IdentityProviderRecord, "sign_up" | "sign_up_domains" | "team_id">;
+type SignUpRules = Pick<IdentityProviderRecord, "kind" | "sign_up" | "sign_up_domains" | "team_id" | "group_roles">;
 
 /** @param email Verified by the provider. */
-export const maySignUp = ({ sign_up, sign_up_domains }: SignUpRules, email: string): boolean =>
-  sign_up === "domain" && domainsOf(sign_up_domains).includes(email.slice(email.lastIndexOf("@") + 1));
+export const maySignUp = (
+  { sign_up, sign_up_domains }: Pick<SignUpRules, "sign_up" | "sign_up_domains">,
+  email: string,
+): boolean => sign_up === "domain" && domainsOf(sign_up_domains).includes(email.slice(email.lastIndexOf("@") + 1));
 
 export const identityProviderView = (
   provider: IdentityProviderRecord,
@@ -149,6 +175,8 @@ export const identityProviderView = (
   sign_up: provider.sign_up,
   sign_up_domains: provider.sign_up_domains,
   team_id: provider.team_id,
+  groups_claim: provider.groups_claim,
+  group_roles: [...provider.group_roles],
   redirect_uri: instanceUrl === null ? null : redirectUri(instanceUrl),
   created_at: timestamp(provider.created_at),
   updated_at: timestamp(provider.updated_at),

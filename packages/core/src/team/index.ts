@@ -2,6 +2,7 @@ export * from "./account.ts";
 export * from "./environment.ts";
 export * from "./event.ts";
 export * from "./event-view.ts";
+export * from "./group-role.ts";
 export * from "./identity-provider.ts";
 export * from "./instance-settings.ts";
 export * from "./member.ts";

@@ -11,6 +11,9 @@ export const PROVIDER_KINDS = [
 ] as const satisfies readonly (keyof typeof PROVIDER_ISSUERS)[];
 export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
-/** Who is let in beside users who connected an identity themselves: nobody, who was invited, or whole domains, too. */
-export const SIGN_UPS = ["closed", "invited", "domain"] as const;
+/**
+ * Who is let in beside users who connected an identity themselves: nobody, who was invited, or whole domains or groups,
+ * too.
+ */
+export const SIGN_UPS = ["closed", "invited", "domain", "group"] as const;
 export type SignUp = (typeof SIGN_UPS)[number];

@@ -59,6 +59,7 @@ import { logDrains } from "./0293-log-drains.ts";
 import { unchangedContainers } from "./0294-unchanged-containers.ts";
 import { statusProblem } from "./0295-status-problem.ts";
 import { stopReason } from "./0296-stop-reason.ts";
+import { groupRoles } from "./0297-group-roles.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -122,4 +123,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0294-unchanged-containers": unchangedContainers,
   "0295-status-problem": statusProblem,
   "0296-stop-reason": stopReason,
+  "0297-group-roles": groupRoles,
 };

@@ -1,4 +1,4 @@
-import type { Ability, ChallengePurpose, ProviderKind, Role, SignUp } from "@berth/core/team";
+import type { Ability, ChallengePurpose, GroupRole, ProviderKind, Role, SignUp } from "@berth/core/team";
 import type { WebhookAnswer, WebhookProvider } from "@berth/core/webhook";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
@@ -25,6 +25,8 @@ export interface TeamMemberTable {
   role: Role;
   /** When the user joined the team; their sessions can use it only afterwards. */
   accepted_at: Generated<Date | null>;
+  /** Its groups give the membership. */
+  provider_id: Generated<number | null>;
   created_at: Generated<Date>;
 }
 
@@ -88,6 +90,8 @@ export interface IdentityProviderTable extends Timestamps {
   sign_up: SignUp;
   sign_up_domains: string;
   team_id: number | null;
+  groups_claim: Generated<string>;
+  group_roles: Json<readonly GroupRole[]>;
 }
 
 export interface IdentityTable {
