@@ -191,7 +191,7 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     const bounds = { autoscaling_replicas_min: 4, autoscaling_replicas_max: 6, autoscaling_cpu_percent: 60 };
     expect(body).toMatchObject({ autoscaling_enabled: true, ...bounds });
     expect((await scale("web", "3", "--cpu", "60")).code).toBe(2);
-    expect((await scale("web", "6..4")).stderr).toContain("at most autoscaling_replicas_max");
+    expect((await scale("web", "6..4")).stderr).toContain("Example: berth scale shop 4..6");
     expect((await scale("web", "3")).code).toBe(0);
     const { body: fixed } = await server.rest("GET", `/applications/${app.uuid}`);
     expect(fixed).toMatchObject({ autoscaling_enabled: false, replicas: 3 });
