@@ -76,6 +76,8 @@ test("each name stands for one of them", () => {
     "uptime-kuma-with-mysql": "uptime-kuma-with-mariadb",
     "nexus-arm": "nexus",
     mautic5: "mautic",
+    "forgejo-with-mysql": "forgejo",
+    "classicpress-without-database": "classicpress-with-mariadb",
   };
   for (const [name, type] of Object.entries(others)) expect(chosenTemplate(templates, name).type).toBe(type);
 });

@@ -3,7 +3,7 @@ import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
-import { ActionButton, notifyProblem } from "../parts/action.tsx";
+import { ActionButton, notify, notifyProblem } from "../parts/action.tsx";
 import { useRefusal } from "../parts/allowed.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Collection } from "../parts/collection.tsx";
@@ -65,6 +65,15 @@ export default function MembersTab() {
             after={({ code, url }) => setLink(url ?? `${location.origin}/sign-in#code=${code}`)}
           >
             Sign-in link
+          </ActionButton>
+          <ActionButton
+            size="compact-xs"
+            needs="owner"
+            question={`Take the second factor of ${member.name} away? They sign in with the password alone until they set up another.`}
+            work={() => client.teams.members.resetSecondFactor.mutate({ id, user_id: member.id })}
+            after={({ message }) => notify(message)}
+          >
+            Reset second factor
           </ActionButton>
           <ActionButton
             size="compact-xs"
