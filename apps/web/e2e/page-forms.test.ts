@@ -284,6 +284,8 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("find everything by its name with the keyboard alone", async () => {
+    // Another test gives it hostile names.
+    await server.client.applications.update.mutate({ uuid, name: "hello" });
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);
     await page.keyboard.press("Control+k");
@@ -297,6 +299,8 @@ describeLargeInBrowser("forms and names of the pages", () => {
       ["Git hosts", /\/team\/git$/],
       ["My project", /\/projects\/\w+$/],
       ["Account", /\/account$/],
+      ["hello: settings", /\/settings$/],
+      ["Deploy hello", /\/deployments\/\w+$/],
     ] as const) {
       await page.keyboard.press("Control+k");
       await page.getByPlaceholder("Search or do …").fill(name);

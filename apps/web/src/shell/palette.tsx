@@ -2,8 +2,10 @@ import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/s
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { trpc } from "../api/client.ts";
+import { client, trpc } from "../api/client.ts";
 import { setCodeMode } from "../api/code-mode.ts";
+import { notifyProblem } from "../parts/action.tsx";
+import { useRefusal } from "../parts/allowed.tsx";
 import { kindOf, plurals } from "../resource/kinds.ts";
 import { TEAM_TABS } from "../team/tabs.ts";
 
@@ -15,7 +17,14 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const servers = useQuery(trpc.servers.list.queryOptions({}));
   const projects = useQuery(trpc.projects.list.queryOptions({}));
+  const mayDeploy = useRefusal("deploy") === undefined;
   useEffect(() => actions.open(), []);
+  const deploy = async (uuid: string) => {
+    const { deployments = [] } = await client.deploy.mutate({ uuid });
+    const [queued] = deployments;
+    if (queued?.deployment_uuid === undefined) return;
+    await navigate({ to: "/deployments/$uuid", params: { uuid: queued.deployment_uuid } });
+  };
   const found: SpotlightActionData[] = [
     {
       id: "new",
@@ -58,6 +67,17 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
         { id: `${uuid}-deployments`, label: `${name}: deployments`, description, onClick: open("deployments") },
         { id: `${uuid}-logs`, label: `${name}: logs`, description, onClick: open("logs") },
         { id: `${uuid}-variables`, label: `${name}: variables`, description, onClick: open("variables") },
+        { id: `${uuid}-settings`, label: `${name}: settings`, description, onClick: open("settings") },
+        ...(kind === "application" && mayDeploy
+          ? [
+              {
+                id: `${uuid}-deploy`,
+                label: `Deploy ${name}`,
+                description: `Replaces what runs in ${environment_name}`,
+                onClick: () => void deploy(uuid).catch(notifyProblem),
+              },
+            ]
+          : []),
       ];
     }),
     ...(servers.data ?? []).map(({ uuid, name, ip }) => ({
