@@ -44,8 +44,8 @@ function stopOnSignal(starting: Promise<RunningServer>): void {
     }
     isStopping = true;
     process.stdout.write("\nStopping: applications first, then the database. Press Ctrl-C again to leave at once.\n");
-    setTimeout(() => process.exit(1), STOP_GRACE_SECONDS * 1000).unref();
     const server = await starting;
+    setTimeout(() => process.exit(1), STOP_GRACE_SECONDS * 1000).unref();
     await server.stop();
     process.exit(0);
   };

@@ -190,7 +190,7 @@ describe("signing in at a provider", () => {
       const browser = browserOf(api, await signIn(at));
       expect([await memberOf(own(), email), await memberOf(otherId, email)]).toEqual([undefined, "member"]);
       inGroups();
-      expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+      expect(outcome(await signIn(at))).toBe("resource.state");
       expect(await memberOf(otherId, email)).toBeUndefined();
       expect((await browser.ask("GET", "/projects")).status).toBe(401);
       const { json: events } = await api.ask("GET", "/events?type=member.");
@@ -202,6 +202,55 @@ describe("signing in at a provider", () => {
         "member.role_changed",
         "member.removed",
       ]);
+      inGroups("staff");
+      expect((await signIn(at)).json.session.user.id).toBe(json.session.user.id);
+    });
+
+    test("leave a role that a person gave since", async () => {
+      const at = await provider({ sign_up: "group", group_roles: rules() });
+      const { email } = server.person;
+      inGroups("leads");
+      const { id } = (await signIn(at)).json.session.user;
+      const path = `/teams/${own()}/members/${id}`;
+      expect((await api.ask("PATCH", path, { token: api.rootToken, body: { role: "member" } })).status).toBe(200);
+      for (const groups of [["leads"], []]) {
+        inGroups(...groups);
+        expect(outcome(await signIn(at))).toBe(201);
+        expect(await memberOf(own(), email)).toBe("member");
+      }
+    });
+
+    test("accept an invitation to a team that they give, and count for who signed up by a domain", async () => {
+      const at = await provider({ sign_up: "group", group_roles: rules() });
+      inGroups("staff");
+      const { email } = server.person;
+      expect(outcome(await signIn(at))).toBe(201);
+      await invited(email);
+      inGroups("leads");
+      expect((await signIn(at)).json.session.team).toMatchObject({ id: own(), role: "admin" });
+      const byDomain = { sign_up: "domain", sign_up_domains: "corp.example", team_id: own() };
+      const other = await provider({ ...byDomain, group_roles: rules() });
+      server.person = { ...server.person, sub: testUuid(), email: `${testUuid()}@corp.example` };
+      inGroups("leads");
+      expect((await signIn(other)).json.session.team).toMatchObject({ id: own(), role: "admin" });
+      server.person = { ...server.person, sub: testUuid(), email: `${testUuid()}@corp.example` };
+      inGroups("others");
+      expect((await signIn(other)).json.session.team).toMatchObject({ id: own(), role: "member" });
+    });
+
+    test("are given only by who may give the role to a member", async () => {
+      const at = await provider({ sign_up: "group", group_roles: [{ group: "ops", team_id: 0, role: "admin" }] });
+      inGroups("ops");
+      const browser = browserOf(api, await signIn(at));
+      const rule = { group: "ops", team_id: 0, role: "owner" };
+      const body = { name: "Mine", kind: "oidc", issuer: server.url, client_id: "x", client_secret: "x" };
+      const made = await browser.ask("POST", "/identity-providers", { ...body, group_roles: [rule] });
+      expect(outcome(made)).toBe("auth.missing_role");
+      const path = `/identity-providers/${at.uuid}`;
+      expect(outcome(await browser.ask("PATCH", path, { group_roles: [rule] }))).toBe("auth.missing_role");
+      await api.ask("PATCH", path, { token: api.rootToken, body: { group_roles: [rule] } });
+      expect(outcome(await browser.ask("PATCH", path, { groups_claim: "name" }))).toBe("auth.missing_role");
+      expect(outcome(await browser.ask("PATCH", path, { name: "Renamed" }))).toBe(200);
     });
 
     test("leaves alone who was added by a person, and the last owner of a team", async () => {

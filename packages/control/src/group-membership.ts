@@ -4,7 +4,7 @@ import { membershipChanges, requireDispensable, rolesOfGroups } from "@berth/cor
 
 /**
  * Gives a user who signed in what their groups at the provider give, and takes back what they gave before and give no
- * longer. The last owner of a team stays one. A user without any team afterwards is deleted.
+ * longer. The last owner of a team stays one. A user without any team afterwards stays: a group may give them one again.
  */
 export async function applyGroups(
   tx: SystemStores,
@@ -28,13 +28,13 @@ export async function applyGroups(
   for (const { team_id, role } of change) {
     const stores = storesOf(team_id);
     if (role !== "owner" && (await isLastOwner(stores, team_id, userId))) continue;
-    await emit(stores, "role_changed", team_id, await stores.members.setRole(team_id, userId, role));
+    await emit(stores, "role_changed", team_id, await stores.members.setRole(team_id, userId, role, provider.id));
   }
   for (const team_id of leave) {
     const stores = storesOf(team_id);
     if (await isLastOwner(stores, team_id, userId)) continue;
     const member = await stores.members.find(team_id, userId);
-    await stores.members.delete(team_id, userId);
+    await stores.members.delete(team_id, userId, { keepsUser: true });
     await emit(stores, "removed", team_id, member);
   }
 }

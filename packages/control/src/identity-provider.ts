@@ -12,6 +12,7 @@ import {
   requireSignUpPlace,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
+import { requireManaging } from "./member.ts";
 
 const NO_TEAM = "No team has this number.";
 
@@ -32,6 +33,11 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
     return provider;
   }
 
+  /** Rules give roles to people, so their author needs what adding these as members does. @throws DomainError `auth.missing_role` */
+  const requireRules = (rules: IdentityProvider["group_roles"]) => {
+    for (const { team_id, role } of rules) requireManaging(scope, team_id, role);
+  };
+
   /** @throws DomainError `request.invalid` */
   async function requireTeams({ team_id, group_roles = [] }: Pick<IdentityProviderUpdate, "team_id" | "group_roles">) {
     const isTeam = async (id: number) => (await stores.teams.find(id)) !== undefined;
@@ -47,7 +53,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
       return (await identities.providers()).map((provider) => identityProviderView(provider, instanceUrl));
     },
 
-    /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
+    /** @throws DomainError `request.invalid`, `auth.missing_role`, `auth.confirmation_required` */
     async create(sent: IdentityProviderCreate): Promise<IdentityProvider> {
       requireInstance();
       requireConfirmation(scope);
@@ -62,6 +68,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
         group_roles: sent.group_roles ?? [],
       };
       requireSignUpPlace({ kind, ...rules });
+      requireRules(rules.group_roles);
       await requireTeams(rules);
       const fields = { uuid: ids.uuid(), name, kind, issuer, client_id, client_secret, ...rules };
       return await system.transaction(async (tx) => {
@@ -71,7 +78,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
       });
     },
 
-    /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
+    /** @throws DomainError `request.invalid`, `auth.missing_role`, `auth.confirmation_required` */
     async update(uuid: string, change: IdentityProviderUpdate): Promise<IdentityProvider> {
       requireInstance();
       requireConfirmation(scope);
@@ -83,6 +90,9 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
         team_id: change.team_id === undefined ? before.team_id : change.team_id,
         group_roles: change.group_roles ?? before.group_roles,
       });
+      const { group_roles = [], groups_claim, sign_up } = change;
+      const isForGroups = change.group_roles !== undefined || groups_claim !== undefined || sign_up !== undefined;
+      if (isForGroups) requireRules([...before.group_roles, ...group_roles]);
       await requireTeams(change);
       return await system.transaction(async (tx) => {
         const provider = await tx.identities.updateProvider(uuid, change);

@@ -146,6 +146,8 @@ async function foundOrSignedUp(
     }
     if (team_id === null || !maySignUp(provider, email)) return undefined;
     const made = await accounts.signUp(user);
+    // What groups give in this team follows, and is taken back with them.
+    if (rolesOfGroups(provider.group_roles, groups ?? []).has(team_id)) return made;
     await accounts.join(made.id, { team_id, role: "member" }, null);
     const payload = { team_id, user_id: made.id, name: made.name, role: "member" };
     const events = tx.forTeam(team_id, { type: "session", name: made.name, user_id: made.id }).events;
@@ -153,13 +155,6 @@ async function foundOrSignedUp(
     return made;
   }
 }
-
-/** Its groups give the user no team any more. */
-export const withoutTeam = ({ name }: IdentityProviderRecord) =>
-  new DomainError(
-    "auth.sign_up_refused",
-    `None of your groups at ${name} gives you a team any more. Ask who manages them there.`,
-  );
 
 const refused = ({ name }: IdentityProviderRecord) =>
   new DomainError(

@@ -17,7 +17,7 @@ import {
   type SignInMethods,
 } from "@berth/core/team";
 import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
-import { providerAttempts, providerExpired, userOfIdentity, withoutTeam } from "./provider-sign-in.ts";
+import { providerAttempts, providerExpired, userOfIdentity } from "./provider-sign-in.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
 import { insertSignInLink } from "./sign-in-link.ts";
@@ -181,10 +181,7 @@ export function signIns(deps: SignInDeps): SignIns {
   async function foundAtProvider(returned: Awaited<ReturnType<typeof attempts.finish>>): Promise<AccountRecord> {
     const { attempt, provider, identity } = returned;
     if (attempt.found_user_id === null) {
-      const account = await system.transaction((tx) => userOfIdentity(tx, provider, identity));
-      // What groups no longer give is taken back even so.
-      if ((await system.accounts.teams(account.id)).length === 0) throw withoutTeam(provider);
-      return account;
+      return await system.transaction((tx) => userOfIdentity(tx, provider, identity));
     }
     // The identity may have been disconnected, or connected to somebody else, while its user looked for a code.
     const userId = await system.identities.userOf(provider.id, identity.subject);

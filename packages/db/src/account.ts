@@ -87,7 +87,10 @@ export function accountStore({ db }: StoreContext): AccountStore {
       const { rows } = await sql`
         insert into team_member (team_id, user_id, role, provider_id, accepted_at)
         select id, ${user_id}, ${role}, ${provider_id}, now() from team where id = ${team_id}
-        on conflict do nothing returning user_id`.execute(db);
+        on conflict (team_id, user_id) do update
+          set role = excluded.role, provider_id = excluded.provider_id, accepted_at = excluded.accepted_at
+          where team_member.accepted_at is null
+        returning user_id`.execute(db);
       return rows.length > 0;
     },
     memberships: (userId) =>
@@ -95,6 +98,7 @@ export function accountStore({ db }: StoreContext): AccountStore {
         .selectFrom("team_member")
         .select(["team_id", "role", "provider_id"])
         .where("user_id", "=", userId)
+        .where("accepted_at", "is not", null)
         .orderBy("team_id")
         .execute(),
 

@@ -48,10 +48,10 @@ export function memberStore(context: TeamContext): MemberStore {
         if (seen(teamId) !== teamId) throw notFound("Team");
         return insert(tx, teamId, member);
       }),
-    async setRole(teamId, userId, role) {
+    async setRole(teamId, userId, role, provider_id) {
       await db
         .updateTable("team_member")
-        .set({ role })
+        .set({ role, provider_id: provider_id ?? null })
         .where("team_id", "=", seen(teamId))
         .where("user_id", "=", user(userId))
         .execute();
@@ -68,14 +68,14 @@ export function memberStore(context: TeamContext): MemberStore {
         .execute();
       return await find(teamId, userId);
     },
-    delete: (teamId, userId) =>
+    delete: (teamId, userId, { keepsUser } = { keepsUser: false }) =>
       inTransaction(context, async (tx) => {
         const { numDeletedRows: count } = await tx.db
           .deleteFrom("team_member")
           .where("team_id", "=", seen(teamId))
           .where("user_id", "=", user(userId))
           .executeTakeFirst();
-        if (count > 0n) await forgetStranger(tx, userId);
+        if (count > 0n && !keepsUser) await forgetStranger(tx, userId);
         return count > 0n;
       }),
     async lockOwners(teamId) {

@@ -1,4 +1,5 @@
 import { DomainError, isDomainError } from "@berth/core";
+import { inlineSecrets } from "@berth/core/compose";
 import {
   type Artifact,
   deployedKind,
@@ -11,6 +12,7 @@ import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
 import { withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
+import { secretsOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
 import { lostImages, pullMissingImages } from "./lost-image.ts";
@@ -75,11 +77,7 @@ export async function applyOperation(
   const { stores } = deps;
   switch (operation.type) {
     case "start":
-      return await startLive(deps, adapters, operation, signal).catch((error: unknown) => {
-        // A start that was ended says nothing about the release.
-        if (!signal.aborted) deps.onStartFailed(operation.release.deploymentUuid, startProblem(error));
-        throw error;
-      });
+      return await startLive(deps, adapters, operation, signal);
     case "scale":
       return await scaleLive(deps, adapters, operation, signal);
     case "stop":
@@ -137,10 +135,13 @@ async function removeUnrecorded(
   await engine.remove(release);
 }
 
-const startProblem = (error: unknown): string =>
-  isDomainError(error)
-    ? error.message
-    : "It could not be started because of an internal error; Berth's own log has it.";
+const PROBLEM_LENGTH_MAX = 2000;
+
+/** Without the texts that logs hide too: an engine may quote a command, in which variables are replaced. */
+function startProblem(error: unknown, hidden: () => readonly string[], redactor: WorkerDeps["redactor"]): string {
+  if (!isDomainError(error)) return "It could not be started because of an internal error; Berth's own log has it.";
+  return redactor(hidden())(error.message).slice(0, PROBLEM_LENGTH_MAX);
+}
 
 /** A difference from the recorded state, with its remedy where Berth does not repair it. */
 type Drift =
@@ -174,20 +175,32 @@ async function startLive(
   }
   const isGone = (await engine.inspect(release)) === undefined;
   const [variables, storages] = await Promise.all([variablesOf(team, record), team.storages.list(resourceId)]);
-  requireReachable(variables, isPreview);
   const { envs } = variables;
-  const told = withPublicUrls(domains, adapters.proxy);
-  const input = { subject, deployment, domains: told, envs, storages: storages.items };
-  const spec = deployedKind(subject).releaseSpec(input, record.artifact);
+  const kind = deployedKind(subject);
   // The container was removed by someone other than Berth.
   const emitDrift = (drift: Drift) => {
     const { kind, name, uuid } = subject.record;
     const payload = { resource_kind: kind, resource_name: name, ...drift };
     return team.events.append({ type: "resource.drifted", resource_uuid: uuid, payload });
   };
-  await assertOwnedByTeam({ stores, adapters, teamId: subject.record.team_id }, spec);
-  await regainImages(deps, engine, { artifact: record.artifact, release, emitDrift, signal });
-  const { upstream } = await engine.start(spec, quietIo(signal));
+  const start = async () => {
+    requireReachable(variables, isPreview);
+    const told = withPublicUrls(domains, adapters.proxy);
+    const input = { subject, deployment, domains: told, envs, storages: storages.items };
+    const spec = kind.releaseSpec(input, record.artifact);
+    await assertOwnedByTeam({ stores, adapters, teamId: subject.record.team_id }, spec);
+    await regainImages(deps, engine, { artifact: record.artifact, release, emitDrift, signal });
+    return { spec, started: await engine.start(spec, quietIo(signal)) };
+  };
+  const { spec, started } = await start().catch((error: unknown) => {
+    const inline = () => inlineSecrets(kind.composeText(subject) ?? "", valuesByKey(envs));
+    const hidden = () =>
+      secretsOf({ ...variables, own: kind.secretTexts(subject), inline: inline(), domains, subject });
+    // A start that was ended says nothing about the release.
+    if (!signal.aborted) deps.onStartFailed(release.deploymentUuid, startProblem(error, hidden, deps.redactor));
+    throw error;
+  });
+  const { upstream } = started;
   await recordVolumes(stores, subject.record, spec);
   await stores.releases.setUpstream(deploymentId, upstream);
   if (isGone) await emitDrift({ drift: "release_missing" });

@@ -13,14 +13,7 @@ import { type DomainCheck, type DomainFact, domainFacts } from "./domain-facts.t
 
 const FIELDS: readonly FieldGroup[] = [
   {
-    fields: [
-      "domains",
-      "redirect",
-      "is_force_https_enabled",
-      "is_stripprefix_enabled",
-      "is_gzip_enabled",
-      "noindex_domains",
-    ],
+    fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"],
   },
   { title: "When another resource has the URL", fields: ["force_domain_override"] },
 ];

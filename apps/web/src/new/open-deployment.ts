@@ -22,6 +22,7 @@ export function useOpenCreated(kind: keyof typeof plurals) {
 async function newestOf(kind: keyof typeof plurals, uuid: string): Promise<string | undefined> {
   if (kind === "application") return undefined;
   const list = kind === "database" ? client.deployments.listByDatabase : client.deployments.listByService;
-  const { deployments } = await list.query({ uuid, take: 1 });
-  return deployments[0]?.deployment_uuid;
+  // It exists already, so its page is opened where this fails.
+  const found = await list.query({ uuid, take: 1 }).catch(() => undefined);
+  return found?.deployments[0]?.deployment_uuid;
 }

@@ -21,8 +21,7 @@ const SECRET =
   /(password|secret|_secret_[a-z]+|private_key|^token|^telegram_token|_license_key|_api_key|_api_token|_user_key)$/;
 /** Longer texts get a text area. */
 const LINE_LENGTH_MAX = 2048;
-const LONG =
-  /^(content|private_key|dockerfile|docker_compose_raw|init_scripts)$|_conf$|_configuration$|_labels$|_script$/;
+const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_configuration$|_labels$|_script$/;
 
 /** Derives a form field from the schema, which remains the only place for rules. */
 export function fieldOf(name: string, schema: z.ZodType): Field {

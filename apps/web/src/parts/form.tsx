@@ -85,7 +85,11 @@ export function SchemaForm<Schema extends z.ZodObject, Result>(props: FormProps<
   const [code, setCode] = useState<RecordedCall>();
   const isCodeMode = useCodeMode() && hasCode;
   // What is shown as code may still miss fields. It is not sent, so no operation reads it.
-  const showCode = () => setCode(codeOf(props.operation, sent, () => submit(sent as z.output<Schema>)));
+  const showCode = () => {
+    const call = codeOf(props.operation, sent, () => submit(sent as z.output<Schema>));
+    setCode(call);
+    setFailure(call === undefined ? new Error("Correct what is entered first.") : undefined);
+  };
   const save = async (event: FormEvent) => {
     event.preventDefault();
     if (isCodeMode) return showCode();

@@ -2,6 +2,7 @@ import { Attachment, DatabaseAttach, DEFAULT_VARIABLE } from "@berth/core/databa
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { z } from "zod";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
@@ -134,9 +135,12 @@ function AttachForm({ resource, after }: PanelProps & { readonly after: () => vo
       submitLabel="Attach"
       note="Takes effect with the next deployment of what uses it."
       submit={(sent) => {
-        if ("resource_uuid" in sent) return client.databases.attachments.attach.mutate({ uuid, ...sent });
-        const { database_uuid, as } = sent;
-        return client.databases.attachments.attach.mutate({ uuid: database_uuid, resource_uuid: uuid, as });
+        const { attach } = client.databases.attachments;
+        if (!isDatabase && "database_uuid" in sent) {
+          return attach.mutate({ uuid: sent.database_uuid, resource_uuid: uuid, as: sent.as });
+        }
+        // The schema of a database's page, or nothing is chosen yet.
+        return attach.mutate({ uuid, ...(sent as z.output<typeof DatabaseAttach>) });
       }}
       after={({ key, resource_name }) => {
         after();

@@ -15,15 +15,23 @@ it("shows no port where none gets requests, or nothing runs", () => {
 });
 
 it("offers every setting of an application, but for those of other tabs", () => {
-  const { groups } = settingsOf({ application: { settings: {} } } as unknown as ShownResource);
+  const shown = { settings: {}, dockerfile: null, custom_labels: null };
+  const { groups } = settingsOf({ application: shown } as unknown as ShownResource);
   const offered = new Set(groups.flatMap(({ fields }) => fields));
   const ofDomains = ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"];
   const elsewhere = new Set([
     ...[...ofDomains, "noindex_domains", "force_domain_override", "docker_compose_domains"],
     "instant_deploy", // A button.
+    ...["docker_compose_raw", "is_preserve_repository_enabled"], // Kept for clients, without effect.
   ]);
   expect(Object.keys(ApplicationUpdate.shape).filter((name) => !offered.has(name) && !elsewhere.has(name))).toEqual([]);
   expect([...offered].filter((name) => !(name in ApplicationUpdate.shape))).toEqual([]);
+});
+
+it("has no field for a text that is hidden", () => {
+  const { groups } = settingsOf({ application: { settings: {} } } as unknown as ShownResource);
+  const offered = groups.flatMap(({ fields }) => fields);
+  expect(offered.filter((name) => name === "dockerfile" || name === "custom_labels")).toEqual([]);
 });
 
 it("asks for the nodes of an application only where a cluster runs it", () => {

@@ -65,8 +65,8 @@ const APPLICATION: readonly FieldGroup[] = [
     title: "Compose file",
     when: isCompose,
     fields: [
-      ...["docker_compose_location", "is_preserve_repository_enabled"],
-      ...["docker_compose_custom_build_command", "docker_compose_custom_start_command", "docker_compose_raw"],
+      "docker_compose_location",
+      ...["docker_compose_custom_build_command", "docker_compose_custom_start_command"],
     ],
   },
   {
@@ -160,6 +160,9 @@ const APPLICATION: readonly FieldGroup[] = [
   },
 ];
 
+/** Left out of answers to who may not see secrets, or has not entered the password again. */
+const TEXTS_WITH_SECRETS: ReadonlySet<string> = new Set(["dockerfile", "custom_labels"]);
+
 const DATABASE: readonly FieldGroup[] = [
   { fields: ["name", "description", "image"] },
   { title: "Public", fields: ["is_public", "public_port", "public_port_timeout", "enable_ssl", "ssl_mode"] },
@@ -185,8 +188,14 @@ interface Settings {
 
 export function settingsOf({ application, database, service }: ShownResource): Settings {
   if (application !== undefined) {
-    const { settings, ...values } = application;
-    return { schema: ApplicationUpdate, groups: APPLICATION, values: { ...values, ...settings } };
+    const { settings, ...rest } = application;
+    const values: Values = { ...rest, ...settings };
+    // What is hidden would look empty, and be replaced by what is typed.
+    const groups = APPLICATION.map((group) => ({
+      ...group,
+      fields: group.fields.filter((name) => !TEXTS_WITH_SECRETS.has(name) || values[name] !== undefined),
+    }));
+    return { schema: ApplicationUpdate, groups, values };
   }
   if (database !== undefined) return databaseSettings(database);
   return { schema: ServiceUpdate, groups: SERVICE, values: { ...service } };

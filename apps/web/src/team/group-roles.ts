@@ -11,7 +11,7 @@ export const groupRolesText = (rules: readonly GroupRole[], teams: readonly Name
     .map(({ group, team_id, role }) => {
       const named = teams.find(({ id }) => id === team_id);
       const isClear = named !== undefined && teams.filter(({ name }) => name === named.name).length === 1;
-      return `${group} in ${isClear && !/ (in|as) /.test(named.name) ? named.name : team_id} as ${role}`;
+      return `${group} in ${isClear && !/ (in|as) |^\d+$/.test(named.name) ? named.name : team_id} as ${role}`;
     })
     .join("\n");
 
@@ -21,8 +21,10 @@ export function groupRolesIn(text: string, teams: readonly Named[]): readonly Gr
   const rules = lines.map((line): GroupRole | undefined => {
     const [, group = "", team = "", word = ""] = /^\s*(\S.*) in (\S.*) as (\S+)\s*$/.exec(line) ?? [];
     const role = ROLES.find((one) => one === word);
-    const found = teams.find(({ name }) => name === team) ?? teams.find(({ id }) => String(id) === team);
-    return role === undefined || found === undefined ? undefined : { group, team_id: found.id, role };
+    const [found, ...more] = teams.filter(({ id, name }) => (/^\d+$/.test(team) ? String(id) : name) === team);
+    return role === undefined || found === undefined || more.length > 0
+      ? undefined
+      : { group, team_id: found.id, role };
   });
   return rules.every((rule) => rule !== undefined) ? rules : undefined;
 }

@@ -42,8 +42,12 @@ const withRules = (teams: Teams) => {
       .optional(),
   };
 };
-const rulesOf = (text: string | undefined, teams: Teams) =>
-  text === undefined ? {} : { group_roles: [...(groupRolesIn(text, teams) ?? [])] };
+function rulesOf(text: string | undefined, teams: Teams) {
+  if (text === undefined) return {};
+  const rules = groupRolesIn(text, teams);
+  if (rules === undefined) throw new TypeError("The form has checked the rules.");
+  return { group_roles: [...rules] };
+}
 
 const columnsOf = (teams: Teams): readonly Column<Provider>[] => [
   { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },

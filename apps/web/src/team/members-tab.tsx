@@ -69,7 +69,7 @@ export default function MembersTab() {
           <ActionButton
             size="compact-xs"
             needs="owner"
-            question={`Take the second factor of ${member.name} away? They sign in with the password alone until they set up another.`}
+            question={`Take the authenticator app and the passkeys of ${member.name} away? They sign in with the password alone until they set up another, or with a sign-in link if they have none.`}
             work={() => client.teams.members.resetSecondFactor.mutate({ id, user_id: member.id })}
             after={({ message }) => notify(message)}
           >

@@ -99,7 +99,8 @@ export default function TokensTab() {
 const endOf = (day: string): string => {
   const end = new Date(`${day}T00:00:00`);
   end.setDate(end.getDate() + 1);
-  return end.toISOString();
+  // An invalid one is named by the schema.
+  return Number.isNaN(end.getTime()) ? day : end.toISOString();
 };
 
 function TokenForm({ made }: { readonly made: (token: string) => void }) {

@@ -5,6 +5,7 @@ import type { ApplicationDestinationRecord } from "../ports/application-destinat
 import type { ServerDeploymentRecord } from "../ports/deployment-store.ts";
 import type { ApplicationRecord } from "../ports/records.ts";
 import { Timestamp, timestampOrNull } from "../timestamp.ts";
+import { GIVEN_UP_HERE } from "./several-servers.ts";
 
 export const DestinationAttach = z.strictObject({
   destination_uuid: z.string().describe("A destination on a server that the application is not deployed to yet."),
@@ -92,7 +93,7 @@ function problemOf(
   deployment: ServerDeploymentRecord | undefined,
 ): string | null {
   if (!is_server_functional) return `Server ${server_name} is not within reach, so its status is the last one seen.`;
-  if (is_given_up) return "It restarted too often on this server and was stopped there. Deploy it again.";
+  if (is_given_up) return GIVEN_UP_HERE;
   if (status_problem !== null) return status_problem;
   if (deployment === undefined) return "It was not deployed to this server yet.";
   if (deployment.status !== "failed" && deployment.status !== "cancelled-by-user") return scale_problem;

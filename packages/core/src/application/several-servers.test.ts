@@ -46,7 +46,10 @@ describe("the record of an application on one of its servers", () => {
   });
 
   test("is stopped where it was given up", () => {
-    expect(onServer(record, { ...HERE, is_given_up: true }).desired_state).toBe("stopped");
+    expect(onServer(record, { ...HERE, is_given_up: true })).toMatchObject({
+      desired_state: "stopped",
+      stop_reason: expect.stringContaining("restarted too often on this server"),
+    });
   });
 
   test("adds no field that the record lacks", () => {

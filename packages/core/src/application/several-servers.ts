@@ -10,6 +10,9 @@ type OnServer = Pick<ResourceRecord, "server_id" | "destination_id" | "status" |
   readonly scale_problem?: string | null;
 };
 
+/** Why an application is stopped on one of its servers alone. */
+export const GIVEN_UP_HERE = "It restarted too often on this server and was stopped there. Deploy it again.";
+
 /**
  * The record of an application as one of its servers deploys and runs it: whatever reads the record, and names the
  * server by it, then works for that server.
@@ -24,6 +27,7 @@ export function onServer<Record extends OnServer>(record: Record, here: Applicat
     status,
     status_problem,
     desired_state: is_given_up ? "stopped" : record.desired_state,
+    ...(is_given_up ? { stop_reason: GIVEN_UP_HERE } : {}),
     ...(record.placement === undefined ? {} : { placement: { ...record.placement, ...placement } }),
     ...(record.restart_count === undefined ? {} : { restart_count }),
     ...(record.scale_problem === undefined ? {} : { scale_problem }),

@@ -16,4 +16,4 @@ export const shownServiceStatus = (resource: { readonly status: string; readonly
   resource.removing_at === null ? resource.status.replace(/^exited:unhealthy$/, "exited") : REMOVING_STATUS;
 
 /** Description of the field `status_problem` of resources of all kinds. */
-export const STATUS_PROBLEM = "Why it cannot run, and what to do, if Berth knows that.";
+export const STATUS_PROBLEM = "Why it cannot run, or was stopped by Berth, and what to do, if Berth knows that.";

@@ -68,12 +68,12 @@ export interface AccountStore {
   /** A new user without a team. */
   signUp(user: { readonly email: string; readonly name: string }): Promise<AccountRecord>;
   /**
-   * Makes the user a member who accepted the team.
+   * Makes the user a member who accepted the team, also where they were invited before.
    * @param providerId Provider whose groups give the membership.
-   * @returns `false` if there is no such team, or the user is in it.
+   * @returns `false` if there is no such team, or the user joined it.
    */
   join(userId: number, membership: GroupMembership, providerId: number | null): Promise<boolean>;
-  /** Teams of the user, also those that they have not joined yet, with the provider whose groups gave them. */
+  /** Teams that the user joined, with the provider whose groups gave them. */
   memberships(userId: number): Promise<readonly (GroupMembership & { readonly provider_id: number | null })[]>;
 
   /** @param session The user must be a member of its team. */

@@ -29,10 +29,16 @@ export interface MemberStore {
     teamId: number,
     member: { readonly email: string; readonly name: string; readonly role: Role },
   ): Promise<MemberRecord>;
-  /** Also ends the user's sessions and links in the team. */
-  setRole(teamId: number, userId: number, role: Role): Promise<MemberRecord | undefined>;
-  /** Also revokes the user's tokens in the team. A user without any team is deleted. */
-  delete(teamId: number, userId: number): Promise<boolean>;
+  /**
+   * Also ends the user's sessions and links in the team.
+   * @param providerId Provider whose groups give the role. Default: a person gives it, and groups no longer change it.
+   */
+  setRole(teamId: number, userId: number, role: Role, providerId?: number): Promise<MemberRecord | undefined>;
+  /**
+   * Also revokes the user's tokens in the team.
+   * @param options.keepsUser Default: a user without any team is deleted.
+   */
+  delete(teamId: number, userId: number, options?: { readonly keepsUser: boolean }): Promise<boolean>;
   /** User ids. In a transaction: locks the team's owners until its end. */
   lockOwners(teamId: number): Promise<readonly number[]>;
   /** @param link Link for a member of the team. @throws DomainError `resource.not_found` */
