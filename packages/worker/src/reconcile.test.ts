@@ -1,7 +1,8 @@
 import { DomainError } from "@berth/core";
 import { liveKeyOf } from "@berth/core/deploy";
+import { newEnv } from "@berth/core/env";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { until } from "@berth/testing";
+import { testUuid, until } from "@berth/testing";
 import { describe, expect, test } from "vitest";
 import { openEachWorld } from "./each-world.fixture.ts";
 import type { World } from "./world.fixture.ts";
@@ -68,6 +69,22 @@ describe("after a reboot", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(1400);
     await hasStatus(application, "running:healthy");
   });
+});
+
+test("a start that fails is explained beside the status, without secrets, until it succeeds", async () => {
+  const worker = world.worker();
+  const { application } = await deployed();
+  const secret = "hunter2-hunter2";
+  await world.stores.envs.insert(application.id, testUuid(), newEnv({ key: "API_SECRET", value: secret }));
+  await worker.stop({ graceSeconds: 1 });
+  await world.engine.stopAll();
+  world.points.fail("start", new DomainError("deploy.start_failed", `No command --key=${secret}.`), 5);
+  world.worker();
+  const problem = async () => (await world.stores.applications.find(application.uuid))?.status_problem;
+  await until(async () => (await problem()) !== null, { what: "its status says why" });
+  expect(await problem()).toMatch(/^No command --key=(?!hunter2).+\.$/);
+  await hasStatus(application, "running:healthy");
+  expect(await problem()).toBeNull();
 });
 
 describe("after a kill of the control plane", () => {
