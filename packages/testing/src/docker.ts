@@ -128,10 +128,13 @@ export function dockerObjects(): {
 const SLOT_MS_MAX = 900_000; // Earlier suites may take minutes.
 const REMOVAL_MS_MAX = 120_000;
 
-/** With an explicit subnet: containers can request addresses only then, and Docker's own pools are small. */
+/**
+ * With an explicit subnet: containers can request addresses only then, and Docker's own pools are small. What begins with
+ * 10.201 to 10.204 belongs to the clusters of the tests.
+ */
 async function makeNetwork(client: Docker, name: string, labels: Readonly<Record<string, string>>): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
-    const subnet = `10.${randomInt(201, 250)}.${randomInt(0, 256)}.0/24`;
+    const subnet = `10.${randomInt(205, 250)}.${randomInt(0, 256)}.0/24`;
     try {
       await client.createNetwork({
         Name: name,
