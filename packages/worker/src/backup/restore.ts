@@ -20,7 +20,7 @@ import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
 import { abortedBy, assertNotAborted, graceAfter } from "./program.ts";
-import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
+import { type BackupDeps, limitBytes, openStorage, RESTORE_FOLDER } from "./tools.ts";
 
 interface RestoreRun {
   readonly deps: BackupDeps;
@@ -169,9 +169,6 @@ async function withContent(run: RestoreRun, outcome: Outcome, work: (path: strin
     await files.remove(staged);
   }
 }
-
-/** Folder for downloads that are to be restored. */
-export const RESTORE_FOLDER = "restoring";
 
 interface Feed {
   readonly database: KnownDatabase;

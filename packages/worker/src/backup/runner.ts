@@ -3,10 +3,8 @@ import type { ClaimedBackup, ClaimedRestore } from "@berth/core/ports";
 import { createLeaseRunner, type LeaseRunner, pruning } from "../lease-runner.ts";
 import type { ScheduledKind } from "../scheduler.ts";
 import type { WakeSignal } from "../wake-signal.ts";
-import { RESTORE_FOLDER, runRestore } from "./restore.ts";
 import { removeCopies } from "./retention.ts";
-import { runBackup } from "./run.ts";
-import type { BackupDeps } from "./tools.ts";
+import { type BackupDeps, RESTORE_FOLDER } from "./tools.ts";
 
 /** A due run becomes a queued execution, claimed by a worker that reaches its server. */
 export const scheduledBackup: ScheduledKind = {
@@ -30,7 +28,8 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
     claim: (serverIds, request) => runs.claim(serverIds, request),
     renew: (...asked) => runs.renew(...asked),
     unrenewed: "gone",
-    run: (claimed, keeper) => runBackup(deps, claimed, keeper),
+    // Loaded with the first backup, which many instances never make; restores likewise.
+    run: async (claimed, keeper) => (await import("./run.ts")).runBackup(deps, claimed, keeper),
     endAbandoned: (at) => runs.endAbandoned(at),
     async tidy(signal, busy) {
       if (busy.has("backup_removal")) await removeCopies(deps, signal);
@@ -46,7 +45,7 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
     claim: (serverIds, request) => restores.claim(serverIds, request),
     renew: (...asked) => restores.renew(...asked),
     unrenewed: "gone",
-    run: (claimed, keeper) => runRestore(deps, claimed, keeper),
+    run: async (claimed, keeper) => (await import("./restore.ts")).runRestore(deps, claimed, keeper),
     endAbandoned: (at) => restores.endAbandoned(at),
     tidy: pruning(() => restores.prune(settings.backupExecutionsKept)),
   });

@@ -7,6 +7,9 @@ export interface BackupDeps extends ValidationDeps {
   readonly backups: BackupTools;
 }
 
+/** Folder for downloads that are to be restored. */
+export const RESTORE_FOLDER = "restoring";
+
 /** @throws DomainError when the storage was deleted */
 export async function openStorage(
   { stores, backups }: { readonly stores: Pick<SystemStores, "forTeam">; readonly backups: BackupTools },
