@@ -145,12 +145,14 @@ it("the client runs in a browser", async ({ skip }) => {
   const { port } = pages.address() as AddressInfo;
   const flags = ["--headless", ...CHROMIUM_FLAGS];
   const profile = `--user-data-dir=${join(folder.path, "profile")}`;
-  const browser = spawn(CHROMIUM, [...flags, profile, `http://127.0.0.1:${port}/`], { stdio: "ignore" });
+  // A group of its own, since Debian's command is a script, whose end leaves the browser.
+  const options = { stdio: "ignore", detached: true } as const;
+  const browser = spawn(CHROMIUM, [...flags, profile, `http://127.0.0.1:${port}/`], options);
   const ended = once(browser, "exit");
   try {
     expect((await shown.promise).split("\n")).toEqual(answered);
   } finally {
-    browser.kill();
+    if (browser.pid !== undefined) process.kill(-browser.pid, "SIGKILL");
     await ended;
     pages.closeAllConnections();
     pages.close();
