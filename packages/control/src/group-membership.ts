@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
-import type { AccountRecord, IdentityProviderRecord, MemberRecord, Stores, SystemStores } from "@berth/core/ports";
+import type { AccountRecord, IdentityProviderRecord, Stores, SystemStores } from "@berth/core/ports";
 import { membershipChanges, requireDispensable, rolesOfGroups } from "@berth/core/team";
+import { emitMemberEvent } from "./member.ts";
 
 /**
  * Gives a user who signed in what their groups at the provider give, and takes back what they gave before and give no
@@ -23,19 +24,21 @@ export async function applyGroups(
   for (const membership of join) {
     if (!(await tx.accounts.join(userId, membership, provider.id))) continue;
     const stores = storesOf(membership.team_id);
-    await emit(stores, "added", membership.team_id, await stores.members.find(membership.team_id, userId));
+    const member = await stores.members.find(membership.team_id, userId);
+    if (member !== undefined) await emitMemberEvent(stores, "added", membership.team_id, member);
   }
   for (const { team_id, role } of change) {
     const stores = storesOf(team_id);
     if (role !== "owner" && (await isLastOwner(stores, team_id, userId))) continue;
-    await emit(stores, "role_changed", team_id, await stores.members.setRole(team_id, userId, role, provider.id));
+    const member = await stores.members.setRole(team_id, userId, role, provider.id);
+    if (member !== undefined) await emitMemberEvent(stores, "role_changed", team_id, member);
   }
   for (const team_id of leave) {
     const stores = storesOf(team_id);
     if (await isLastOwner(stores, team_id, userId)) continue;
     const member = await stores.members.find(team_id, userId);
     await stores.members.delete(team_id, userId, { keepsUser: true });
-    await emit(stores, "removed", team_id, member);
+    if (member !== undefined) await emitMemberEvent(stores, "removed", team_id, member);
   }
 }
 
@@ -48,15 +51,4 @@ async function isLastOwner({ members }: Stores, teamId: number, userId: number):
     if (!isDomainError(error)) throw error;
     return true;
   }
-}
-
-async function emit(
-  { events }: Stores,
-  change: "added" | "role_changed" | "removed",
-  team_id: number,
-  member: MemberRecord | undefined,
-): Promise<void> {
-  if (member === undefined) return;
-  const { id: user_id, name, role } = member;
-  await events.append({ type: `member.${change}`, resource_uuid: null, payload: { team_id, user_id, name, role } });
 }

@@ -50,7 +50,7 @@ export function members(context: UseCaseContext) {
         if (role !== "member" || invites) requireConfirmation(scope);
         const member = await tx.members.insert(teamId, { email, name, role });
         if (role !== "member") requireCovered(scope, [SESSION], [role]);
-        await emit(tx, "added", teamId, member);
+        await emitMemberEvent(tx, "added", teamId, member);
         const link = { user_id: member.id, team_id: teamId, replaces_password: false };
         const made = invites ? await insertSignInLink(context, tx, link, member.name) : undefined;
         return { member, url: made?.url ?? null, teamName: (await tx.teams.find(teamId))?.name ?? "" };
@@ -77,7 +77,7 @@ export function members(context: UseCaseContext) {
         if (isPromotion(before.role, role)) requireCovered(scope, [SESSION], [role]);
         const member = await tx.members.setRole(teamId, userId, role);
         if (member === undefined) throw notFound("User");
-        await emit(tx, "role_changed", teamId, member);
+        await emitMemberEvent(tx, "role_changed", teamId, member);
         return userView(member);
       });
     },
@@ -98,7 +98,7 @@ export function members(context: UseCaseContext) {
         const tokens = await tx.members.tokens(teamId, userId);
         requireCovered(scope, tokens, [member.role]);
         await tx.members.delete(teamId, userId);
-        await emit(tx, "removed", teamId, member);
+        await emitMemberEvent(tx, "removed", teamId, member);
         for (const { id, name } of tokens) {
           await tx.events.append({ type: "token.revoked", resource_uuid: null, payload: { id, name } });
         }
@@ -159,11 +159,12 @@ const isPromotion = (before: Role, after: Role): boolean =>
  */
 const SESSION: MemberToken = { abilities: ["root"] };
 
-const emit = (
-  tx: Stores,
+/** Must run in the transaction of the change. */
+export const emitMemberEvent = (
+  tx: Pick<Stores, "events">,
   change: "added" | "role_changed" | "removed",
   teamId: number,
-  { id, name, role }: MemberRecord,
+  { id, name, role }: Pick<MemberRecord, "id" | "name" | "role">,
 ) =>
   tx.events.append({
     type: `member.${change}`,

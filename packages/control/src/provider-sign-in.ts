@@ -16,6 +16,7 @@ import {
   rolesOfGroups,
 } from "@berth/core/team";
 import { applyGroups } from "./group-membership.ts";
+import { emitMemberEvent } from "./member.ts";
 import type { SignInDeps } from "./session-open.ts";
 import { countWaysIn } from "./ways-in.ts";
 
@@ -149,9 +150,8 @@ async function foundOrSignedUp(
     // What groups give in this team follows, and is taken back with them.
     if (rolesOfGroups(provider.group_roles, groups ?? []).has(team_id)) return made;
     await accounts.join(made.id, { team_id, role: "member" }, null);
-    const payload = { team_id, user_id: made.id, name: made.name, role: "member" };
-    const events = tx.forTeam(team_id, { type: "session", name: made.name, user_id: made.id }).events;
-    await events.append({ type: "member.added", resource_uuid: null, payload });
+    const stores = tx.forTeam(team_id, { type: "session", name: made.name, user_id: made.id });
+    await emitMemberEvent(stores, "added", team_id, { ...made, role: "member" });
     return made;
   }
 }

@@ -70,7 +70,7 @@ export interface AccountStore {
   /**
    * Makes the user a member who accepted the team, also where they were invited before.
    * @param providerId Provider whose groups give the membership.
-   * @returns `false` if there is no such team, or the user joined it.
+   * @returns `false` if the team does not exist, or the user has joined it already.
    */
   join(userId: number, membership: GroupMembership, providerId: number | null): Promise<boolean>;
   /** Teams that the user joined, with the provider whose groups gave them. */
