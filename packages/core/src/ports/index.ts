@@ -35,6 +35,7 @@ export type * from "./queue.ts";
 export * from "./records.ts";
 export * from "./registry.ts";
 export type * from "./release-store.ts";
+export type * from "./resource-summary.ts";
 export * from "./restore.ts";
 export * from "./rollback.ts";
 export * from "./s3-storage.ts";

@@ -34,13 +34,13 @@ import type {
   Paging,
   ProjectRecord,
   ResourceRecord,
-  ResourceSummaryRecord,
   ServerRecord,
   TeamRecord,
   Timestamps,
   TokenRecord,
 } from "./records.ts";
 import type { RegistryStore } from "./registry.ts";
+import type { ResourceSummaryRecord } from "./resource-summary.ts";
 import type { RestoreStore } from "./restore.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";

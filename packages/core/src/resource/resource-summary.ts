@@ -3,7 +3,7 @@ import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
 import { BACKUP_STATUSES } from "../backup/backup-status.ts";
 import { Deployment } from "../deploy/deployment-view.ts";
 import type { LastDeploymentRecord } from "../ports/deployment-store.ts";
-import type { ResourceSummaryRecord } from "../ports/records.ts";
+import type { ResourceSummaryRecord } from "../ports/resource-summary.ts";
 import type { LastDrill } from "../ports/restore.ts";
 import { ServerResource, serverResourceView } from "../server/server-view.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
