@@ -107,6 +107,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
       upstreamPorts: false,
       requestCounts: true,
       answerCounts: true,
+      earlyAnswers: true,
       hidesSession: true,
     },
     port: supervisor.port,

@@ -33,6 +33,7 @@ export function fakeProxy(points: Points): FakeProxy {
       upstreamPorts: false,
       requestCounts: true,
       answerCounts: true,
+      earlyAnswers: true,
       hidesSession: true,
     },
     get sites() {

@@ -50,6 +50,8 @@ export interface ProxyCapabilities {
   readonly requestCounts: boolean;
   /** Supports `Site.isCounted`. */
   readonly answerCounts: boolean;
+  /** An application may answer while it still reads the request's body. */
+  readonly earlyAnswers: boolean;
   /** Removes the dashboard's session from cookies that it forwards. */
   readonly hidesSession: boolean;
 }

@@ -26,6 +26,7 @@ const CAPABILITIES: ProxyCapabilities = {
   upstreamPorts: true,
   requestCounts: true,
   answerCounts: true,
+  earlyAnswers: true,
   hidesSession: true,
 };
 

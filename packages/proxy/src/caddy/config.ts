@@ -40,6 +40,9 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
     // Berth configures redirects and certificates explicitly.
     automatic_https: { disable: true },
     read_header_timeout: "30s",
+    // An application may answer while it still reads a request. Without this, Caddy ends the body at the first bytes of
+    // the answer, and cuts some of these connections.
+    enable_full_duplex: true,
     ...(trusted.length > 0 && { trusted_proxies: { source: "static", ranges: trusted }, trusted_proxies_strict: 1 }),
   });
   return {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ask, HOST, site } from "../proxy.fixture.ts";
@@ -115,6 +116,24 @@ export function requestGuarantees(bed: ConformanceBed): void {
     for (let round = 0; round < 3; round += 1) {
       expect(await Promise.all([...letters].map(read))).toEqual([...letters].map(() => true));
     }
+  });
+
+  test("an application may answer while it still reads", async (context) => {
+    if (lacks(context, "earlyAnswers")) return;
+    const mirror = await upstream((request, response) => void request.pipe(response));
+    await bed.proxy.put(site("a", [mirror]));
+    const headers = { Host: "a.test", "Content-Length": "10" };
+    const sent = request({
+      host: HOST,
+      port: bed.httpPort,
+      method: "POST",
+      headers,
+      signal: AbortSignal.timeout(10_000),
+    });
+    sent.write("begun");
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    sent.end(",done");
+    expect(await text(answer)).toBe("begun,done");
   });
 
   test("a large body arrives whole, both ways", async () => {

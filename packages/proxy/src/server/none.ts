@@ -9,6 +9,7 @@ const CAPABILITIES: ProxyCapabilities = {
   upstreamPorts: false,
   requestCounts: false,
   answerCounts: false,
+  earlyAnswers: false,
   hidesSession: false,
 };
 

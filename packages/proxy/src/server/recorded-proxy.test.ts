@@ -32,6 +32,7 @@ function writingProxy(type: ProxyType): ManagedProxy {
       upstreamPorts: true,
       requestCounts: true,
       answerCounts: true,
+      earlyAnswers: true,
       hidesSession: true,
     },
     async ensure({ isAnew = false } = {}) {

@@ -24,6 +24,7 @@ const CAPABILITIES: ProxyCapabilities = {
   upstreamPorts: true,
   requestCounts: false,
   answerCounts: false,
+  earlyAnswers: false,
   hidesSession: false,
 };
 
