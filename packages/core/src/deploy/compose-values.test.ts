@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCompose } from "../compose/parse.ts";
 import type { DomainClaim } from "../ports/records.ts";
-import { generatedClaims, generatedValues, urlValues } from "./compose-values.ts";
+import { generatedClaims, generatedValues, outdatedUrls, urlValues } from "./compose-values.ts";
 
 const source = {
   secret: (length: number) => "s".repeat(length),
@@ -54,6 +54,20 @@ test("names the URLs of its containers as a browser opens them, and leaves forei
     SERVICE_FQDN_WEB: "shop.localhost:8080",
     SERVICE_FQDN_WEB_3000: "shop.localhost:8080",
   });
+});
+
+test.each([
+  ["SERVICE_URL_WEB", "http://shop.localhost:8081/app", "http://shop.localhost:8080/app"],
+  ["SERVICE_URL_WEB_3000", "http://shop.localhost/app", "http://shop.localhost:8080/app"],
+  ["SERVICE_FQDN_WEB", "shop.localhost:8081", "shop.localhost:8080"],
+  ["SERVICE_URL_WEB", "http://shop.localhost:8080/app", undefined],
+  ["SERVICE_URL_WEB", "https://shop.localhost/app", undefined],
+  ["SERVICE_URL_WEB", "http://elsewhere.example:8081/app", undefined],
+  ["OWN_URL", "http://shop.localhost:8081/app", undefined],
+  ["SERVICE_URL_WEB", null, undefined],
+])("finds that %s=%s has the port of an earlier proxy", (key, value, current) => {
+  const domains = [claim("http://shop.localhost:3000/app", "http://shop.localhost:8080/app")];
+  expect(outdatedUrls([{ key, value }], domains)).toEqual(current === undefined ? [] : [{ key, current }]);
 });
 
 test("gives the variables of URLs no value where the container has none", () => {

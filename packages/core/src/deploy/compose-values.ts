@@ -2,7 +2,7 @@ import { heldUrls, type MagicContext, magicValues, urlValue } from "../compose/m
 import { isMade, magicUrlOf } from "../compose/magic-key.ts";
 import type { Compose } from "../compose/parse.ts";
 import { comparable, type WantedUrl } from "../compose/wanted-urls.ts";
-import type { DomainClaim } from "../ports/records.ts";
+import type { DomainClaim, EnvRecord } from "../ports/records.ts";
 import { type PlannedService, planUrls } from "../service/service-url-plan.ts";
 
 type ReadCompose = Pick<Compose, "variables" | "urls" | "environments">;
@@ -33,6 +33,24 @@ export function urlValues(compose: ReadCompose, domains: readonly DomainClaim[])
   const values = [...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url, (one) => one) ?? ""]);
   return Object.fromEntries(values);
 }
+
+/**
+ * URL variables whose port is not the one of the proxy, with the value that they should have: stored values do not
+ * follow a proxy that is moved to other ports, as a user may have chosen them.
+ */
+export function outdatedUrls(
+  envs: readonly Pick<EnvRecord, "key" | "value">[],
+  domains: readonly DomainClaim[],
+): readonly { readonly key: string; readonly current: string }[] {
+  return envs.flatMap(({ key, value }) => {
+    if (value === null || magicUrlOf(key) === undefined) return [];
+    const wanted = domains.flatMap(({ url, public_url }) => urlValue(key, public_url ?? url, (one) => one) ?? []);
+    const current = wanted.find((one) => withoutPort(one) === withoutPort(value));
+    return current === undefined || wanted.includes(value) ? [] : [{ key, current }];
+  });
+}
+
+const withoutPort = (text: string): string => text.replace(/:\d+(?=\/|$)/, "");
 
 /** The URLs that an application without any gets because its compose file asks for them, as those of a service. */
 export function generatedClaims(compose: Compose, application: PlannedService): readonly DomainClaim[] {

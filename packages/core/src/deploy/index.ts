@@ -2,7 +2,7 @@ export * from "./artifact.ts";
 export * from "./belonging.ts";
 export * from "./cluster-stack.ts";
 export * from "./command.ts";
-export { generatedClaims, generatedValues } from "./compose-values.ts";
+export { generatedClaims, generatedValues, outdatedUrls } from "./compose-values.ts";
 export type * from "./container.ts";
 export type * from "./container-state.ts";
 export * from "./database-release.ts";

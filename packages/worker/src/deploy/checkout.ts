@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { Artifact, Step } from "@berth/core/deploy";
+import { type Artifact, outdatedUrls, type Step } from "@berth/core/deploy";
 import { whereItRuns } from "@berth/core/server";
 import { lostImages } from "../lost-image.ts";
 import type { StepContext } from "./context.ts";
@@ -27,6 +27,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     if (ctx.isFirst) ctx.say(whereItRuns(ctx.adapters.server));
     requireRunnable(ctx);
     warnOfUnresolvedReferences(ctx);
+    warnOfOutdatedUrls(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
       const found = await findBuilt(ctx);
@@ -61,6 +62,14 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
       `Warning: The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",
     );
+  }
+}
+
+function warnOfOutdatedUrls({ envs, domains, subject, say }: StepContext): void {
+  if (subject.kind !== "service") return;
+  for (const { key, current } of outdatedUrls(envs, domains)) {
+    const why = `The variable ${key} has another port than the proxy of the server has now, where it is ${current}`;
+    say(`Warning: ${why}. Set ${key} to that, then deploy again.`, "stderr");
   }
 }
 
