@@ -24,6 +24,8 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
       env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
     });
   const ask = (argv: Argv) => askClient(docker, { image, networkMode: network }, argv);
+  const hasImage = async (name: string) =>
+    (await docker.client.listImages()).some(({ RepoTags }) => RepoTags?.includes(name));
   /** A failed attempt leaves its database behind. */
   let tries = 0;
 
@@ -129,9 +131,23 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
     expect((await run("db", "delete", name, "--yes")).code).toBe(0);
   });
 
+  test.for([
+    ["mysql", "mysql", "SELECT 40 + 2 AS answer", expect.stringContaining("42")],
+    ["redis", "redis-cli", "ECHO 42", expect.stringContaining("42")],
+  ] as const)("of %s answers its own client, %s", async ([engine, client, statement, answer], { skip }) => {
+    const { image: own } = TEST_CLIENTS[engine];
+    if (!(await hasImage(own))) return skip(`${own} is not there`);
+    tries += 1;
+    const name = `${engine}${tries}`;
+    const flags = ["--image", own, "--health-check-interval", "1", "--health-check-retries", "60"];
+    const created = await run("db", "create", engine, name, ...flags);
+    expect(created, created.stderr).toMatchObject({ code: 0 });
+    const asked = await run("db", client, name, "-c", statement);
+    expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: answer });
+  });
+
   test("of ClickHouse reads several statements, and passes on how its client ended", async ({ skip }) => {
-    if (!(await docker.client.listImages()).some(({ RepoTags }) => RepoTags?.includes(TEST_CLIENTS.clickhouse.image)))
-      return skip(`${TEST_CLIENTS.clickhouse.image} is not there`);
+    if (!(await hasImage(TEST_CLIENTS.clickhouse.image))) return skip(`${TEST_CLIENTS.clickhouse.image} is not there`);
     tries += 1;
     const name = `columns${tries}`;
     const flags = ["--image", TEST_CLIENTS.clickhouse.image, "--health-check-interval", "1"];

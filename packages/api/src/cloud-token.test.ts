@@ -61,6 +61,22 @@ describe("a cloud token over REST", () => {
     expect(json.message).toMatch(/^Failed to validate the token with Hetzner/);
   });
 
+  test("of a provider that cannot be reached is refused with 400", async () => {
+    const closed = await startHetzner({ token: TOKEN });
+    await closed.close();
+    const alone = await served({
+      cloud: cloudProviders({ allowedPrivateHosts: ["127.0.0.1"], urls: { hetzner: closed.url } }),
+    });
+    try {
+      const body = { provider: "hetzner", name: "x", token: TOKEN };
+      const { status, json } = await alone.ask("POST", "/cloud-tokens", { body });
+      expect([status, json.code]).toEqual([400, "cloud.refused"]);
+      expect(json.message).toMatch(/^Failed to validate the token with Hetzner/);
+    } finally {
+      await alone.close();
+    }
+  });
+
   test.each([
     ["without a provider", { name: "x", token: TOKEN }, "provider"],
     ["of an unknown provider", { name: "x", token: TOKEN, provider: "vultr" }, "provider"],
