@@ -73,6 +73,7 @@ describe("what old clients leave empty", () => {
   test.each([
     ["GET", "&tag=&force=&_=17", undefined],
     ["POST", "&tag=&force=&_=17", undefined],
+    ["POST", "&tag=null&force=undefined", undefined],
     ["POST", "", { tag: null, force: "", docker_tag: null }],
   ] as const)("is as if it were not sent, by %s with %j and %j", async (method, query, body) => {
     const uuid = await createdApplication(api);

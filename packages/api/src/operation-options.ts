@@ -36,9 +36,9 @@ export interface OperationOptions {
   /** Additional paths of the same operation, documented as deprecated. */
   readonly aliases?: readonly Path[];
   /** Also serves GET on the same path, documented as deprecated: old clients call actions by GET. */
-  /** Ignores body fields that are null or empty: old clients send all fields they know. */
-  readonly ignoresEmptyFields?: boolean;
   readonly alsoByGet?: true;
+  /** Ignores fields that are null, empty, or such texts in the query: old clients send all fields they know. */
+  readonly ignoresEmptyFields?: boolean;
   readonly deprecated?: true;
   /**
    * Errors in addition to those that are documented for every operation: 401, 403 and 429 if protected, 422 with an
