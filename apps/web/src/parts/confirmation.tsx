@@ -1,6 +1,6 @@
 import { Button, Group, PasswordInput, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { type FormEvent, type PropsWithChildren, useState, useSyncExternalStore } from "react";
 import { client, problemOf, queryClient, trpc } from "../api/client.ts";
 import { canUsePasskeys, confirmWithPasskey } from "../passkey/use-passkey.ts";
 import { AllowedButton } from "./allowed.tsx";
@@ -106,9 +106,18 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
   );
 }
 
-/** Placeholder for a secret until the password was given again. */
-export const HiddenSecret = () => (
-  <AllowedButton needs="read:sensitive" variant="default" size="compact-xs" onClick={() => void askPassword()}>
-    Show secrets
+/** Placeholder for a secret, or for a button that needs one, until the password was given again. */
+export const HiddenSecret = ({ children = "Show secrets", ...button }: HiddenSecretProps) => (
+  <AllowedButton
+    needs="read:sensitive"
+    variant="default"
+    size="compact-xs"
+    {...button}
+    onClick={() => void askPassword()}
+  >
+    {children}
   </AllowedButton>
 );
+interface HiddenSecretProps extends PropsWithChildren {
+  readonly "aria-label"?: string;
+}

@@ -1,6 +1,6 @@
-import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { z } from "zod";
+import { AllowedButton } from "./allowed.tsx";
 import { Dialog } from "./dialog.tsx";
 import { type FormProps, SchemaForm } from "./form.tsx";
 
@@ -22,9 +22,15 @@ export function EditButton<Schema extends z.ZodObject, Result>({
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button size="compact-xs" variant="default" onClick={() => setOpen(true)} aria-label={label}>
+      <AllowedButton
+        size="compact-xs"
+        variant="default"
+        needs={form.needs}
+        onClick={() => setOpen(true)}
+        aria-label={label}
+      >
         {children}
-      </Button>
+      </AllowedButton>
       <Dialog opened={isOpen} onClose={() => setOpen(false)} title={title} size="lg">
         <SchemaForm
           {...form}

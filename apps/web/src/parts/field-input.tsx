@@ -78,6 +78,7 @@ export function FieldInput({
       <PasswordInput
         {...shared}
         autoComplete="new-password"
+        placeholder={placeholder}
         value={text}
         visibilityToggleButtonProps={{ "aria-label": `Show ${label}` }}
         onChange={(event) => onChange(event.currentTarget.value)}
@@ -90,6 +91,7 @@ export function FieldInput({
         {...shared}
         autosize={false}
         rows={field.name === "description" ? 2 : 8}
+        placeholder={placeholder}
         value={text}
         styles={field.name === "description" ? {} : { input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         spellCheck={false}

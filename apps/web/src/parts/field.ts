@@ -17,6 +17,9 @@ export type Choices = Readonly<Record<string, readonly { readonly value: string;
 /** What applies while a field is empty, by name. */
 export type Placeholders = Readonly<Record<string, string>>;
 
+/** Placeholder of a stored secret, which a form never shows. */
+export const STORED = "Stored. Enter another to replace it.";
+
 const SECRET =
   /(password|secret|_secret_[a-z]+|private_key|^token|^telegram_token|_license_key|_api_key|_api_token|_user_key)$/;
 /** Longer texts get a text area. */

@@ -1,8 +1,9 @@
-import { CLOUD_PROVIDERS, CloudTokenCreate } from "@berth/core/server";
+import { CLOUD_PROVIDERS, CloudTokenCreate, CloudTokenUpdate } from "@berth/core/server";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
 import { Empty } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -20,6 +21,17 @@ const COLUMNS: readonly Column<CloudToken>[] = [
     header: "Action",
     cell: ({ uuid, name }) => (
       <RowActions>
+        <EditButton
+          aria-label={`Edit ${name}`}
+          title={`Cloud token: ${name}`}
+          schema={CloudTokenUpdate}
+          groups={FIELDS}
+          values={{ name }}
+          submitLabel="Save"
+          submit={(sent) => client.cloudTokens.update.mutate({ uuid, ...sent })}
+        >
+          Edit
+        </EditButton>
         <ActionButton
           size="compact-xs"
           aria-label={`Check ${name}`}

@@ -5,6 +5,7 @@ import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
+import { STORED } from "../parts/field.ts";
 import { Empty } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -44,6 +45,7 @@ export default function GitHostsTab() {
             groups={GROUPS}
             values={{ name, ...app }}
             choices={choices}
+            placeholders={{ client_secret: STORED, webhook_secret: STORED }}
             submitLabel="Save"
             submit={(sent) => client.githubApps.update.mutate({ github_app_id: id, ...sent })}
           >

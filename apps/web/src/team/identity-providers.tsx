@@ -6,6 +6,7 @@ import { ActionButton } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
+import { STORED } from "../parts/field.ts";
 import { Empty } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -71,6 +72,7 @@ const columnsOf = (teams: Teams): readonly Column<Provider>[] => [
           schema={IdentityProviderUpdate.extend(withRules(teams))}
           groups={FIELDS}
           values={{ name, ...provider, group_roles: groupRolesText(rules, teams) }}
+          placeholders={{ client_secret: STORED }}
           submitLabel="Save"
           submit={({ group_roles, ...sent }) =>
             client.identityProviders.update.mutate({ uuid, ...sent, ...rulesOf(group_roles, teams) })

@@ -1,11 +1,15 @@
-import { PrivateKeyCreate } from "@berth/core/source";
+import { PrivateKeyCreate, PrivateKeyUpdate } from "@berth/core/source";
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyButton } from "../parts/copy.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
+import { STORED } from "../parts/field.ts";
 import { Empty } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type Key = Outputs["privateKeys"]["list"][number];
@@ -25,17 +29,42 @@ const COLUMNS: readonly Column<Key>[] = [
   { header: "Public key", cell: ({ public_key }) => <CopyButton text={public_key} label="Copy public key" /> },
   {
     header: "Action",
-    cell: ({ uuid, name }) => (
-      <ActionButton
-        size="compact-xs"
-        question={`Delete the key ${name}?`}
-        work={() => client.privateKeys.delete.mutate({ uuid })}
-      >
-        Delete
-      </ActionButton>
+    cell: (key) => (
+      <RowActions>
+        <EditKey stored={key} />
+        <ActionButton
+          size="compact-xs"
+          aria-label={`Delete ${key.name}`}
+          question={`Delete the key ${key.name}?`}
+          work={() => client.privateKeys.delete.mutate({ uuid: key.uuid })}
+        >
+          Delete
+        </ActionButton>
+      </RowActions>
     ),
   },
 ];
+
+/** Every change has to send the key itself, so the stored one is sent again where no other is entered. */
+function EditKey({ stored: { uuid, name, description, private_key } }: { readonly stored: Key }) {
+  if (private_key === undefined)
+    return <HiddenSecret aria-label={`Confirm to edit ${name}`}>Confirm to edit</HiddenSecret>;
+  return (
+    <EditButton
+      aria-label={`Edit ${name}`}
+      title={`Key: ${name}`}
+      schema={PrivateKeyUpdate}
+      groups={FIELDS}
+      values={{ name, description }}
+      fixed={{ private_key }}
+      placeholders={{ private_key: STORED }}
+      submitLabel="Save"
+      submit={(sent) => client.privateKeys.update.mutate({ uuid, ...sent })}
+    >
+      Edit
+    </EditButton>
+  );
+}
 
 export default function KeysTab() {
   return (

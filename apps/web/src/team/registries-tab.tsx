@@ -1,9 +1,12 @@
-import { RegistryCreate } from "@berth/core/server";
+import { RegistryCreate, RegistryUpdate } from "@berth/core/server";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
+import { STORED } from "../parts/field.ts";
 import { Empty } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type Registry = Outputs["registries"]["list"][number];
@@ -15,14 +18,30 @@ const COLUMNS: readonly Column<Registry>[] = [
   { header: "Login", isExtra: true, cell: ({ username }) => username },
   {
     header: "Action",
-    cell: ({ uuid, name }) => (
-      <ActionButton
-        size="compact-xs"
-        question={`Delete the registry ${name}?`}
-        work={() => client.registries.delete.mutate({ uuid })}
-      >
-        Delete
-      </ActionButton>
+    cell: ({ uuid, name, address, username, description }) => (
+      <RowActions>
+        <EditButton
+          aria-label={`Edit ${name}`}
+          title={`Registry: ${name}`}
+          schema={RegistryUpdate}
+          groups={FIELDS}
+          values={{ name, address, username, description }}
+          placeholders={{ password: STORED }}
+          submitLabel="Save"
+          submit={(sent) => client.registries.update.mutate({ uuid, ...sent })}
+          after={({ message }) => message !== undefined && notify(message)}
+        >
+          Edit
+        </EditButton>
+        <ActionButton
+          size="compact-xs"
+          aria-label={`Delete ${name}`}
+          question={`Delete the registry ${name}?`}
+          work={() => client.registries.delete.mutate({ uuid })}
+        >
+          Delete
+        </ActionButton>
+      </RowActions>
     ),
   },
 ];

@@ -1,8 +1,10 @@
-import { S3StorageCreate } from "@berth/core/backup";
+import { S3StorageCreate, S3StorageUpdate } from "@berth/core/backup";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
+import { STORED } from "../parts/field.ts";
 import { Empty } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import { State } from "../parts/state.tsx";
@@ -24,10 +26,24 @@ const COLUMNS: readonly Column<Storage>[] = [
   { header: "Bucket", isExtra: true, cell: ({ endpoint, bucket }) => `${bucket} at ${endpoint}` },
   {
     header: "Action",
-    cell: ({ uuid, name }) => (
+    cell: ({ uuid, name, endpoint, bucket, region, description }) => (
       <RowActions>
+        <EditButton
+          aria-label={`Edit ${name}`}
+          title={`S3 storage: ${name}`}
+          schema={S3StorageUpdate}
+          groups={FIELDS}
+          values={{ name, endpoint, bucket, region, description }}
+          placeholders={{ key: STORED, secret: STORED }}
+          submitLabel="Save"
+          submit={(sent) => client.s3Storages.update.mutate({ uuid, ...sent })}
+          after={({ message }) => message !== undefined && notify(message)}
+        >
+          Edit
+        </EditButton>
         <ActionButton
           size="compact-xs"
+          aria-label={`Check ${name}`}
           work={() => client.s3Storages.validate.mutate({ uuid })}
           after={({ message }) => notify(message)}
         >
@@ -35,6 +51,7 @@ const COLUMNS: readonly Column<Storage>[] = [
         </ActionButton>
         <ActionButton
           size="compact-xs"
+          aria-label={`Delete ${name}`}
           question={`Delete the storage ${name}? The backups in it stay.`}
           work={() => client.s3Storages.delete.mutate({ uuid })}
         >
