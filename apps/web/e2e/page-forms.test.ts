@@ -184,6 +184,63 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("edit what was created, and keep the secrets for which no others are entered", async () => {
+    const { client } = server;
+    const { privateKey } = sshKeyPair();
+    const key = await client.privateKeys.create.mutate({ name: "old key", private_key: privateKey });
+    const login = { name: "old registry", address: "registry.example.com", username: "ada", password: "hunter2" };
+    const registry = await client.registries.create.mutate(login);
+    const bucket = { endpoint: "https://s3.example.com", bucket: "backups", region: "eu-central-1" };
+    const storage = await client.s3Storages.create.mutate({
+      ...bucket,
+      name: "old bucket",
+      key: "AKIA",
+      secret: "hush",
+    });
+    const mounts = { mount_path: "/etc/old.conf", content: "port = 1" };
+    const file = await client.applications.storages.create.mutate({ uuid, type: "file", ...mounts });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+
+    const edit = async (path: string, name: string, field: string, value: string) => {
+      await page.goto(path);
+      await page.getByRole("button", { name: `Edit ${name}` }).click();
+      const form = page.getByRole("dialog");
+      await form.getByRole("textbox", { name: field }).fill(value);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await form.getByRole("button", { name: "As code" }).click();
+      const code = page.getByRole("dialog", { name: "The same by a program" });
+      const example = (await code.getByLabel("berth example").textContent()) ?? "";
+      await code.locator(".mantine-Modal-close").click();
+      await form.getByRole("button", { name: /^Save/ }).click();
+      await page.getByText("Saved.").waitFor();
+      return example;
+    };
+    const ofKey = await edit("/team/keys", "old key", "Name", "new key");
+    expect(ofKey).toContain(`berth api PATCH /security/keys/${key.uuid}`);
+    expect(ofKey).not.toContain(privateKey.split("\n")[1]);
+    await edit("/team/registries", "old registry", "Username", "grace");
+    expect(await edit("/team/storages", "old bucket", "Region", "eu-north-1")).toBe(
+      `berth api PATCH /s3-storages/${storage.uuid} \\\n  -f region=eu-north-1`,
+    );
+    expect(await edit(`/applications/${uuid}/storage`, "/etc/old.conf", "Mount path", "/etc/new.conf")).toContain(
+      `berth api PATCH /applications/${uuid}/storages \\\n  -f uuid=${file.uuid}`,
+    );
+
+    const changed = await client.privateKeys.get.query({ uuid: key.uuid });
+    expect([changed.name, changed.private_key?.trim()]).toEqual(["new key", privateKey.trim()]);
+    expect(await client.registries.get.query({ uuid: registry.uuid })).toMatchObject({ ...login, username: "grace" });
+    expect(await client.s3Storages.get.query({ uuid: storage.uuid })).toMatchObject({
+      ...{ ...bucket, region: "eu-north-1", key: "AKIA", secret: "hush" },
+    });
+    const { file_storages } = await client.applications.storages.list.query({ uuid });
+    expect(file_storages.find((each) => each.uuid === file.uuid)).toMatchObject({
+      ...{ mount_path: "/etc/new.conf", content: "port = 1" },
+    });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("move an application to an environment of another project", async () => {
     const name = `Archive ${randomUUID()}`;
     const project = await server.client.projects.create.mutate({ name });

@@ -33,6 +33,12 @@ it("puts what belongs there into the query", () => {
   expect(example).not.toContain("-d");
 });
 
+it("tells the object in the path from the one in the body where both have a uuid", () => {
+  const route = { method: "PATCH", path: "/applications/{uuid}/storages", parameters: [] };
+  const example = exampleOf("berth", { ...call, route, input: { owner_uuid: "a1", uuid: "s1" } });
+  expect(example).toBe("berth api PATCH /applications/a1/storages \\\n  -f uuid=s1");
+});
+
 it("writes calls one after the other, and makes the client once", () => {
   const deletion = { ...call, route: { method: "DELETE", path: "/x", parameters: [] }, client: "x.delete", input: {} };
   const examples = (["berth", "curl", "TypeScript"] as const).map((language) => exampleOf(language, call, deletion));

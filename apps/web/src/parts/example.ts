@@ -28,9 +28,11 @@ export function exampleOf(language: Language, ...calls: readonly Call[]): string
 
 function request({ route, input }: Call) {
   const inQuery = new Set(route.parameters.filter((each) => each.in === "query").map(({ name }) => name));
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  // Where the body has a `uuid` of its own, the typed client names that of the path `owner_uuid`.
+  const keyOf = (name: string) => (`owner_${name}` in input ? `owner_${name}` : name);
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => keyOf(name));
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
-    encodeURIComponent(String(input[name] ?? name.toUpperCase())),
+    encodeURIComponent(String(input[keyOf(name)] ?? name.toUpperCase())),
   );
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};

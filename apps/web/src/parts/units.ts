@@ -96,6 +96,7 @@ const LABELS: ReadonlyMap<string, string> = new Map(
     is_gpu_enabled: "Use GPUs",
     is_http_basic_auth_enabled: "Ask for a password",
     is_log_drain_enabled: "Send its logs to the server's log drain",
+    is_preview_suffix_enabled: "One for each preview",
     is_pr_deployments_public_enabled: "Previews for anybody's pull requests",
     is_preview_deployments_enabled: "Previews of pull requests",
     is_runtime: "For containers",
