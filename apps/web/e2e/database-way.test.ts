@@ -17,7 +17,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await server?.dispose();
   });
 
-  it.skipIf(!hasChromium)("is attached to an application, saved, and its backup is tried", async () => {
+  it.skipIf(!hasChromium)("is attached, saved, tried by a drill and restored, and a drill is cancelled", async () => {
     const { client } = server;
     const project = await client.projects.create.mutate({ name: "Shop" });
     const where = { project_uuid: project.uuid, environment_name: "production" };
@@ -91,6 +91,11 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await tries.getByRole("row", { name: /Drill/ }).waitFor();
     await tries.getByRole("row", { name: /Finished|Succeeded/ }).waitFor();
     await picture(page, "way-database-saved");
+    await backups.getByRole("button", { name: "Drill" }).first().click();
+    await tries.getByRole("button", { name: "Cancel drill" }).click();
+    await page.getByText("Drill cancelled successfully.").waitFor();
+    await tries.getByRole("row", { name: /Drill.*Cancelled.*The original database was not changed/ }).waitFor();
+    expect(await tries.getByRole("button", { name: "Cancel drill" }).count()).toBe(0);
 
     // Its content is replaced only for who typed its name.
     await backups.getByRole("button", { name: "Restore" }).first().click();

@@ -166,8 +166,30 @@ const COLUMNS: readonly Column<Restore>[] = [
   },
 ];
 
+const QUESTIONS: Readonly<Record<Restore["kind"], { readonly question?: string }>> = {
+  restore: { question: "Cancel the restore? The database may then be restored in part. Its result will say so." },
+  drill: {}, // It never changes the database.
+};
+
 function Restores({ uuid }: { readonly uuid: string }) {
   const query = useQuery(trpc.databases.restores.list.queryOptions({ uuid }));
+  const columns: readonly Column<Restore>[] = [
+    ...COLUMNS,
+    {
+      header: "Action",
+      cell: (restore) =>
+        restore.status === "running" && (
+          <ActionButton
+            size="compact-xs"
+            {...QUESTIONS[restore.kind]}
+            work={() => client.databases.restores.cancel.mutate({ uuid, restore_uuid: restore.uuid })}
+            after={({ message }) => notify(message)}
+          >
+            Cancel {restore.kind}
+          </ActionButton>
+        ),
+    },
+  ];
   return (
     <Section title="Restores and drills">
       <Loaded query={query}>
@@ -175,7 +197,7 @@ function Restores({ uuid }: { readonly uuid: string }) {
           <DataTable
             label="Restores and drills"
             rows={restores}
-            columns={COLUMNS}
+            columns={columns}
             keyOf={(restore) => restore.uuid}
             empty={<Empty title="None yet">A backup that was never restored may not be one: run a drill.</Empty>}
           />
