@@ -241,6 +241,55 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("keep shared variables with a project, an environment and a server, and change them there", async () => {
+    const { client } = server;
+    const [project] = await client.projects.list.query({});
+    const [machine] = await client.servers.list.query({});
+    const ofProject = { uuid: project?.uuid ?? "" };
+    const ofMachine = { uuid: machine?.uuid ?? "" };
+    const ofEnvironment = { ...ofProject, environment_name_or_uuid: "production" };
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    const add = async (title: string, key: string) => {
+      const section = page.getByRole("region", { name: title, exact: true });
+      await section.getByRole("button", { name: "Add a shared variable" }).first().click();
+      const form = page.getByRole("dialog", { name: "Add a shared variable" });
+      await form.getByRole("textbox", { name: "Key" }).fill(key);
+      await form.getByRole("textbox", { name: "Value" }).fill("one");
+      await form.getByRole("button", { name: "As code" }).click();
+      const code = page.getByRole("dialog", { name: "The same by a program" });
+      const example = (await code.getByLabel("berth example").textContent()) ?? "";
+      await code.locator(".mantine-Modal-close").click();
+      await form.getByRole("button", { name: "Add a shared variable" }).click();
+      await section.getByRole("row", { name: key }).waitFor();
+      return example.split("\n")[0];
+    };
+    await page.goto(`/projects/${ofProject.uuid}`);
+    await page.getByText("Variables", { exact: true }).click();
+    const base = `berth api POST /projects/${ofProject.uuid}`;
+    expect(await add("Shared variables of the project", "WHOLE")).toBe(`${base}/shared-variables \\`);
+    expect(await add("Shared variables of production", "PART")).toMatch(/\/environments\/\w+\/shared-variables/);
+    await page.goto(`/servers/${ofMachine.uuid}`);
+    await page.getByRole("tab", { name: "Shared variables" }).click();
+    await add("Shared variables", "NEAR");
+    await page.getByText("{{ server.NEAR }}").waitFor();
+    await page.getByRole("button", { name: "Edit NEAR" }).click();
+    await page.getByRole("dialog", { name: "NEAR" }).getByRole("textbox", { name: "Value" }).fill("two");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole("button", { name: "Save variable" }).click();
+    await page.getByText("Saved.").waitFor();
+    const shared = client.sharedVariables;
+    expect(await shared.project.list.query(ofProject)).toMatchObject([{ key: "WHOLE", value: "one" }]);
+    expect(await shared.environment.list.query(ofEnvironment)).toMatchObject([{ key: "PART", value: "one" }]);
+    expect(await shared.server.list.query(ofMachine)).toMatchObject([{ key: "NEAR", value: "two" }]);
+    await page.getByRole("button", { name: "Delete NEAR" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("No shared variables").waitFor();
+    expect(await shared.server.list.query(ofMachine)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("move an application to an environment of another project", async () => {
     const name = `Archive ${randomUUID()}`;
     const project = await server.client.projects.create.mutate({ name });

@@ -16,6 +16,7 @@ async function pathsOf({ client }: TestServer) {
   return {
     overview: "/",
     project: `/projects/${project?.uuid}`,
+    "project-variables": `/projects/${project?.uuid}?view=variables`,
     application: base,
     ...Object.fromEntries(tabs.map((name) => [name, `${base}/${name}`])),
     deployment: `/deployments/${deployments[0]?.deployment_uuid}`,

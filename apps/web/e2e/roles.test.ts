@@ -26,6 +26,8 @@ describeLargeInBrowser("the pages by role", () => {
     browser = await openBrowser();
     shop = await shopOf(server);
     await server.client.applications.envs.create.mutate({ uuid: shop.api, key: "GREETING", value: "hello" });
+    const shared = { key: "SMTP_HOST", value: "smtp.example.com" };
+    await server.client.sharedVariables.project.create.mutate({ uuid: shop.project, ...shared });
   });
   afterAll(async () => {
     await browser?.close();
@@ -52,11 +54,20 @@ describeLargeInBrowser("the pages by role", () => {
     return [
       "/",
       `/projects/${shop.project}`,
+      `/projects/${shop.project}?view=variables`,
       ...tabs(`/applications/${shop.api}`, all),
       ...tabs(`/databases/${shop.shopdb}`, ["settings", "backups"]),
       ...tabs(`/services/${shop.mail}`, ["settings", "containers", "compose", "domains"]),
       "/servers",
-      ...tabs(`/servers/${machine?.uuid}`, ["proxy", "cleanup", "jobs", "metrics", "terminal", "settings"]),
+      ...tabs(`/servers/${machine?.uuid}`, [
+        "proxy",
+        "variables",
+        "cleanup",
+        "jobs",
+        "metrics",
+        "terminal",
+        "settings",
+      ]),
       ...tabs("/team", ["tokens", "keys", "registries", "storages", "git", "variables", "sign-in", "activity"]),
       "/new/folder",
       "/new/database",

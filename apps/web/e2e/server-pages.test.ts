@@ -14,5 +14,6 @@ async function pathsOf({ client }: TestServer) {
     server: machine,
     ...tabs(machine, ["proxy", "cleanup", "jobs", "metrics"]),
     "server-settings": `${machine}/settings`,
+    "server-variables": `${machine}/variables`,
   };
 }

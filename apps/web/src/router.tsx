@@ -27,7 +27,8 @@ const overview = createRoute({
 const project = createRoute({
   getParentRoute: () => shell,
   path: "/projects/$uuid",
-  validateSearch: (search): { view?: "map" } => (search.view === "map" ? { view: "map" } : {}),
+  validateSearch: ({ view }): { view?: "map" | "variables" } =>
+    view === "map" || view === "variables" ? { view } : {},
   component: lazyRouteComponent(PAGES.projects, "ProjectPage"),
 });
 

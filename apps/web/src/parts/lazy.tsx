@@ -6,6 +6,7 @@ import { Empty } from "./page.tsx";
 const LazyEditor = lazy(() => import("./editor.tsx"));
 const LazyChart = lazy(() => import("./chart.tsx"));
 const LazyMap = lazy(() => import("../map/environment-map.tsx"));
+const LazySharedVariables = lazy(() => import("./shared-variables.tsx"));
 const LazyTerminal = lazy(() => import("../terminal/terminal.tsx"));
 
 export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
@@ -23,6 +24,12 @@ export const Chart = (props: ComponentProps<typeof LazyChart>) => (
 export const EnvironmentMap = (props: ComponentProps<typeof LazyMap>) => (
   <Suspense fallback={<Skeleton h={200} />}>
     <LazyMap {...props} />
+  </Suspense>
+);
+
+export const SharedVariables = (props: ComponentProps<typeof LazySharedVariables>) => (
+  <Suspense fallback={<Skeleton h={120} />}>
+    <LazySharedVariables {...props} />
   </Suspense>
 );
 

@@ -5,7 +5,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
-import { EnvironmentMap } from "../parts/lazy.tsx";
+import { EnvironmentMap, SharedVariables } from "../parts/lazy.tsx";
 import { NewLink } from "../parts/new-link.tsx";
 import { LoadedPage, PageTitle, Section } from "../parts/page.tsx";
 import { ResourceTable } from "../resource/resource-table.tsx";
@@ -15,7 +15,8 @@ const SETTINGS = [{ fields: ["name", "description"] }];
 const VIEWS = [
   { value: "table", label: "Table" },
   { value: "map", label: "Map" },
-];
+  { value: "variables", label: "Variables" },
+] as const;
 const ENVIRONMENT = [{ fields: ["name"] }];
 
 export function ProjectPage() {
@@ -36,13 +37,13 @@ export function ProjectPage() {
                 <SegmentedControl
                   size="xs"
                   aria-label="View"
-                  data={VIEWS}
+                  data={[...VIEWS]}
                   value={view ?? "table"}
                   onChange={(chosen) =>
                     navigate({
                       to: "/projects/$uuid",
                       params: { uuid },
-                      search: chosen === "map" ? { view: "map" } : {},
+                      search: chosen === "table" ? {} : { view: chosen },
                       replace: true,
                     })
                   }
@@ -56,7 +57,19 @@ export function ProjectPage() {
             </Text>
           </PageTitle>
           <Stack>
+            {view === "variables" && (
+              <SharedVariables scope="project" owner={{ uuid }} title="Shared variables of the project" />
+            )}
             {environments.map((environment) => {
+              if (view === "variables")
+                return (
+                  <SharedVariables
+                    key={environment.uuid}
+                    scope="environment"
+                    owner={{ uuid, environment_name_or_uuid: environment.uuid }}
+                    title={`Shared variables of ${environment.name}`}
+                  />
+                );
               const place = { project: uuid, environment: environment.name };
               const own = (resources.data ?? []).filter(
                 ({ environment_uuid }) => environment_uuid === environment.uuid,

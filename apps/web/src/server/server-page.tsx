@@ -6,7 +6,7 @@ import { lazy, type ReactNode, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
-import { Terminal } from "../parts/lazy.tsx";
+import { SharedVariables, Terminal } from "../parts/lazy.tsx";
 import { Empty, Facts, Loaded, LoadedPage, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -26,11 +26,12 @@ const JobsTab = lazy(() => import("./jobs-tab.tsx"));
 type Server = Outputs["servers"]["get"];
 type OnServer = Outputs["servers"]["resources"][number];
 
-const TABS = ["overview", "nodes", "proxy", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
+const TABS = ["overview", "nodes", "proxy", "variables", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
 const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   overview: "Overview",
   nodes: "Cluster",
   proxy: "Proxy",
+  variables: "Shared variables",
   cleanup: "Cleanup",
   jobs: "Jobs",
   metrics: "Metrics",
@@ -71,6 +72,9 @@ export function ServerPage() {
               </Tabs.Panel>
               <Tabs.Panel value="proxy">
                 <ProxyTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="variables">
+                <SharedVariables scope="server" owner={{ uuid }} />
               </Tabs.Panel>
               <Tabs.Panel value="cleanup">
                 <CleanupTab uuid={uuid} />
