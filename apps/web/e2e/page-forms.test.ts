@@ -389,6 +389,39 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("add a destination to a server, rename it, delete it, and say why one in use stays", async () => {
+    const [machine] = await server.client.servers.list.query({});
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/servers/${machine?.uuid}/settings`);
+    const section = page.getByRole("region", { name: "Destinations", exact: true }).first();
+    await section.getByRole("button", { name: "Add a destination" }).click();
+    const form = page.getByRole("dialog", { name: "Add a destination" });
+    await form.getByRole("textbox", { name: "Network" }).fill("backend");
+    await form.getByRole("button", { name: "As code" }).click();
+    const code = page.getByRole("dialog", { name: "The same by a program" });
+    expect(await code.getByLabel("berth example").textContent()).toBe(
+      `berth api POST /servers/${machine?.uuid}/destinations \\\n  -f network=backend`,
+    );
+    await code.locator(".mantine-Modal-close").click();
+    await form.getByRole("button", { name: "Add a destination" }).click();
+    await section.getByRole("button", { name: "Rename backend" }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("inner");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+    await section.getByRole("row", { name: /^inner backend/ }).waitFor();
+    await section.getByRole("button", { name: "Delete inner" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await section.getByRole("row", { name: /inner/ }).waitFor({ state: "detached" });
+    // Another test may have moved the application to another destination.
+    const { destination } = await server.client.applications.get.query({ uuid });
+    await section.getByRole("button", { name: `Delete ${destination.name}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText(/^Destination has resources, so it is in use/).waitFor();
+    expect(complaints.filter((text) => !/status of 409/.test(text))).toEqual([]);
+    await close();
+  });
+
   it("find everything by its name with the keyboard alone", async () => {
     // Another test gives it hostile names.
     await server.client.applications.update.mutate({ uuid, name: "hello" });

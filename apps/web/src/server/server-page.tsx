@@ -17,6 +17,7 @@ import { machineRows } from "./machine.ts";
 import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
+const DestinationsSection = lazy(() => import("./destinations-section.tsx"));
 const LogDrainsSection = lazy(() => import("./log-drains-section.tsx"));
 const ClusterTab = lazy(() => import("./cluster-tab.tsx"));
 const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
@@ -236,6 +237,7 @@ function Settings({ server }: { readonly server: Server }) {
           submit={(sent) => client.servers.update.mutate({ uuid, ...sent })}
         />
       </Section>
+      <DestinationsSection uuid={uuid} />
       <LogDrainsSection uuid={uuid} />
       {!server.is_coolify_host && (
         <Section title="Danger zone">
