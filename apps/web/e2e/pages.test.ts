@@ -10,6 +10,11 @@ async function pathsOf({ client }: TestServer) {
     return list[0]?.status.startsWith("running") ? list : undefined;
   });
   const [project] = await client.projects.list.query({});
+  await client.sharedVariables.project.create.mutate({
+    uuid: project?.uuid ?? "",
+    key: "SMTP_HOST",
+    value: "smtp.test",
+  });
   const { deployments } = await client.deployments.listByApplication.query({ uuid: application?.uuid ?? "" });
   const base = `/applications/${application?.uuid}`;
   const tabs = ["deployments", "logs", "terminal", "variables", "domains", "storage", "tasks", "metrics", "settings"];
