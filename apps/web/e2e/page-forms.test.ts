@@ -7,6 +7,7 @@ import {
   accessibilityProblems,
   describeLargeInBrowser,
   openBrowser,
+  PASSWORD,
   settled,
   signIn,
   visit,
@@ -237,6 +238,19 @@ describeLargeInBrowser("forms and names of the pages", () => {
     expect(file_storages.find((each) => each.uuid === file.uuid)).toMatchObject({
       ...{ mount_path: "/etc/new.conf", content: "port = 1" },
     });
+
+    // As if 16 minutes had passed since the password was given.
+    await page.route(/privateKeys\.list/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replaceAll(/"private_key":"[^"]*",/g, "") });
+    });
+    await page.goto("/team/keys");
+    await page.getByRole("button", { name: "Confirm to edit new key" }).click();
+    await page.unroute(/privateKeys\.list/);
+    const confirmation = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await confirmation.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
+    await confirmation.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Edit new key" }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });
