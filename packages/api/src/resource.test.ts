@@ -138,9 +138,17 @@ describe("GET /resources/summaries", () => {
       .executeTakeFirstOrThrow();
     const execution = await kysely
       .insertInto("backup_execution")
-      .values({ scheduled_backup_id: schedule.id, uuid: `${uuid}d`, status: "success" })
+      .values({
+        scheduled_backup_id: schedule.id,
+        uuid: `${uuid}d`,
+        status: "success",
+        created_at: new Date("2026-01-01Z"),
+      })
       .returning("id")
       .executeTakeFirstOrThrow();
+    const shown = async () =>
+      (await api.ask("GET", "/resources/summaries")).json.find((one: { uuid: string }) => one.uuid === uuid);
+    expect(await shown()).toMatchObject({ last_drill: null, undrilled_since: "2026-01-01T00:00:00.000000Z" });
     const drill = {
       ...{ backup_execution_id: execution.id, kind: "drill" as const },
       ...{ resource_id: schedule.resource_id, target_resource_id: schedule.resource_id },
@@ -155,11 +163,12 @@ describe("GET /resources/summaries", () => {
         { ...drill, uuid: `${uuid}4`, status: "success", kind: "restore" },
       ])
       .execute();
-    const { json } = await api.ask("GET", "/resources/summaries");
-    expect(json.find((one: { uuid: string }) => one.uuid === uuid).last_drill).toEqual({
+    const found = await shown();
+    expect(found.last_drill).toEqual({
       status: "failed",
       message: "Row counts differ from the backup.",
       finished_at: "2026-01-02T03:04:05.000000Z",
     });
+    expect(found).not.toHaveProperty("undrilled_since");
   });
 });

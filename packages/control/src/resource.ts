@@ -35,7 +35,7 @@ export function resources(context: UseCaseContext) {
     },
   };
 
-  /** Why the newest run of a backup schedule failed, and how the last drill of its backups ended, by database id. */
+  /** By database id: why the newest run of a backup schedule failed, and the last drill of its backups or its lack. */
   async function backupsOf(databaseIds: readonly number[]) {
     const schedules = databaseIds.length === 0 ? [] : await stores.backups.listOf(databaseIds);
     const ids = schedules.map(({ id }) => id);
@@ -46,10 +46,13 @@ export function resources(context: UseCaseContext) {
       ),
     );
     const byDatabase = Map.groupBy(schedules, ({ resource_id }) => resource_id);
-    const drills = byDatabase.size === 0 ? [] : await stores.restores.lastDrills([...byDatabase.keys()]);
+    const found = byDatabase.size === 0 ? [] : await stores.restores.lastDrills([...byDatabase.keys()]);
+    const drills = new Map(found.map((drill) => [drill.resource_id, drill]));
+    const undrilled = [...byDatabase.keys()].filter((id) => !drills.has(id));
     return {
       failures: new Map([...byDatabase].map(([id, own]) => [id, own.flatMap((each) => failures.get(each.id) ?? [])])),
-      drills: new Map(drills.map((drill) => [drill.resource_id, drill])),
+      drills,
+      undrilledSince: undrilled.length === 0 ? new Map() : await stores.restores.oldestBackups(undrilled),
     };
   }
 
@@ -71,6 +74,7 @@ export function resources(context: UseCaseContext) {
           lastDeployment: deployments.get(id),
           failedBackups: backups.failures.get(id) ?? [],
           lastDrill: backups.drills.get(id),
+          undrilledSince: backups.undrilledSince.get(id),
           publicUrl: (url) => context.publicUrl(url, resource.server_id),
           urlProblem: (url) => context.urlProblem(url, resource.server_id),
         });

@@ -189,6 +189,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "the last drills of databases": ({ stores }, { databaseId }) => stores.restores.lastDrills([databaseId]),
+  "the oldest backups of databases": ({ stores }, { databaseId }) => stores.restores.oldestBackups([databaseId]),
   "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
   "a user's passkeys": ({ system }) => system.passkeys.list(-1),
   "summaries of resources": ({ stores }, { resourceId }) => stores.resources.summaries([resourceId]),

@@ -419,6 +419,7 @@ const ATTEMPTS: Attempts = {
     untilEnded: (stores, { database, restore }) => stores.restores.untilEnded(database.id, restore.uuid, 60),
     isRunning: (stores, { schedule }) => stores.restores.isRunning(schedule.id),
     lastDrills: (stores, { database }) => stores.restores.lastDrills([database.id]),
+    oldestBackups: (stores, { database }) => stores.restores.oldestBackups([database.id]).then((all) => [...all]),
     insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
   s3Storages: {

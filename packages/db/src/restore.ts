@@ -80,6 +80,19 @@ export function restoreStore(context: TeamContext): RestoreStore {
         ) newest where resource.team_id = ${teamId} and resource.id in ${idsOf(resourceIds)}`.execute(db);
       return rows;
     },
+    async oldestBackups(resourceIds) {
+      // Forwards in the index of each schedule, so that its later backups are not read.
+      const { rows } = await sql<{ readonly resource_id: number; readonly created_at: Date }>`
+        select schedule.resource_id, min(oldest.created_at) as created_at
+        from scheduled_backup schedule join resource on resource.id = schedule.resource_id
+        cross join lateral (
+          select created_at from backup_execution
+          where scheduled_backup_id = schedule.id and status = 'success' order by scheduled_backup_id, id limit 1
+        ) oldest
+        where resource.team_id = ${teamId} and schedule.resource_id in ${idsOf(resourceIds)}
+        group by schedule.resource_id`.execute(db);
+      return new Map(rows.map(({ resource_id, created_at }) => [resource_id, created_at]));
+    },
     list: (resourceId, paging = {}) =>
       page(
         paging,

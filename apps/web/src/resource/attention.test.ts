@@ -91,3 +91,18 @@ it("names a drill that failed or is old", () => {
     "warn The last drill of its backups was 61 days ago. Run another.",
   ]);
 });
+
+it("names backups that were never drilled once a week of them exists", () => {
+  const found = attentionOf(
+    [
+      resource({ undrilled_since: "2025-12-26T00:00:00Z" }),
+      resource({ undrilled_since: "2025-12-24T00:00:00Z" }),
+      resource({ type: "standalone-postgresql" }),
+    ],
+    [],
+    NOW,
+  );
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "warn It has had backups for 8 days, and none was ever restored in a drill. Run one.",
+  ]);
+});

@@ -17,6 +17,8 @@ export interface Attention {
 const EXPIRES_SOON_DAYS = 14;
 /** A month of backups that nobody tried to restore. */
 const DRILL_OLD_DAYS = 30;
+/** A new schedule has a week for its first drill. */
+const UNDRILLED_DAYS = 7;
 
 /** Problems that need attention, the worst first. */
 export function attentionOf(
@@ -88,8 +90,14 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
 
 function ofDrill(resource: Resource, now: Date): readonly Attention[] {
   const drill = resource.last_drill;
-  if (drill === null) return [];
   const key = `${resource.uuid}-drill`;
+  if (drill === null) {
+    const { undrilled_since: since } = resource;
+    const undrilledDays = since === undefined ? 0 : daysBetween(new Date(since), now);
+    if (undrilledDays < UNDRILLED_DAYS) return [];
+    const reason = `It has had backups for ${undrilledDays} days, and none was ever restored in a drill. Run one.`;
+    return [{ key, tone: "warn", resource, reason }];
+  }
   if (drill.status === "failed") {
     const reason = `The last drill of its backups failed: ${drill.message ?? "its log says why"}`;
     return [{ key, tone: "bad", resource, reason }];

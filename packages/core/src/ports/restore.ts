@@ -58,6 +58,8 @@ export interface LastDrill extends Pick<RestoreRecord, "message"> {
 export interface RestoreStore {
   /** The last drill of each of these databases that had one. */
   lastDrills(resourceIds: readonly number[]): Promise<readonly LastDrill[]>;
+  /** When the oldest successful backup of each of these databases was made; missing without one. */
+  oldestBackups(resourceIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
   /** Whether a restore or drill of a backup of this schedule is running; with `executionUuid`, of this backup. */
   isRunning(scheduleId: number, executionUuid?: string): Promise<boolean>;
   /** Restores of a database's backups, newest first. */

@@ -49,6 +49,9 @@ export const ResourceSummary = z
     scale_problem: z.string().nullable().describe("Why an application does not have as many containers as asked for."),
     failed_backups: z.array(z.string()).describe("Why the newest run of a backup schedule failed, for each that did."),
     last_drill: LastDrillView.nullable().describe("Of a database with a backup schedule. Null if none was ever run."),
+    undrilled_since: Timestamp.optional().describe(
+      "When the oldest successful backup of a database was made of whose backups no drill was ever run.",
+    ),
   })
   .meta({ id: "ResourceSummary", description: "What lists and overviews show of a resource of any kind." });
 export type ResourceSummary = z.infer<typeof ResourceSummary>;
@@ -57,13 +60,14 @@ export interface SummaryExtras {
   readonly lastDeployment: LastDeploymentRecord | undefined;
   readonly failedBackups: readonly string[];
   readonly lastDrill: LastDrill | undefined;
+  readonly undrilledSince: Date | undefined;
   readonly publicUrl: (url: string) => string;
   readonly urlProblem: UrlProblem;
 }
 
 export function resourceSummaryView(
   resource: ResourceSummaryRecord,
-  { lastDeployment, failedBackups, lastDrill, publicUrl, urlProblem }: SummaryExtras,
+  { lastDeployment, failedBackups, lastDrill, undrilledSince, publicUrl, urlProblem }: SummaryExtras,
 ): ResourceSummary {
   const { project_uuid, environment_uuid, environment_name, server_uuid } = resource.placement;
   return {
@@ -77,6 +81,7 @@ export function resourceSummaryView(
     scale_problem: resource.scale_problem,
     failed_backups: [...failedBackups],
     last_drill: lastDrill === undefined ? null : lastDrillView(lastDrill),
+    ...(undrilledSince !== undefined && { undrilled_since: timestamp(undrilledSince) }),
   };
 }
 
