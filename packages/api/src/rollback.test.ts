@@ -9,6 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const DIGEST = `nginx@sha256:${"0".repeat(64)}`;
+
 /** An application with finished deployments of these commits; the last one runs, the builds of the others are kept. */
 async function deployedApplication(commits: readonly string[], isRetired = true) {
   const uuid = await createdApplication(api);
@@ -21,7 +23,9 @@ async function deployedApplication(commits: readonly string[], isRetired = true)
     const claim = await queue.claimNext({ owner: "worker", leaseSeconds: 60 }, [application.server_id]);
     if (claim === undefined) throw new Error("It was queued above");
     const { lease, deployment } = claim;
-    const artifact = { type: "image", image: deployment.uuid } as const;
+    // An image of a registry has no commit, and is named by its digest.
+    const digest = commit === "HEAD" ? DIGEST : null;
+    const artifact = { type: "image", image: deployment.uuid, digest } as const;
     await releases.saveCandidate(lease, { artifact, built_by: deployment.uuid, upstream: null });
     const promoted = await releases.promote(lease);
     if (promoted?.previous !== undefined && isRetired) await releases.keep(promoted.previous.deployment_id);
@@ -38,8 +42,8 @@ describe("a rollback", () => {
     expect(listed.json).toMatchObject({
       current: deployments[2],
       images: [
-        { tag: deployments[2], is_current: true, deployment_uuid: deployments[2] },
-        { tag: "bbb222", is_current: false, deployment_uuid: deployments[1] },
+        { tag: deployments[2], is_current: true, deployment_uuid: deployments[2], image: DIGEST },
+        { tag: "bbb222", is_current: false, deployment_uuid: deployments[1], image: deployments[1] },
         { tag: "aaa111", is_current: false, deployment_uuid: deployments[0] },
       ],
     });

@@ -8,6 +8,7 @@ const image = (tag: string, minute: number, is_current = false): RollbackImage =
   is_current,
   deployment_uuid: `d-${tag}`,
   commit_message: null,
+  image: null,
 });
 const IMAGES = [image("bbb222", 2, true), image("ccc333", 3), image("bbb111", 1), image("aaa000", 0)];
 

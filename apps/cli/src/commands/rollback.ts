@@ -94,14 +94,15 @@ function showKept({ output }: Session, name: string, images: readonly RollbackIm
     return;
   }
   const now = new Date();
-  const rows = images.map(({ tag, created_at, is_current, deployment_uuid, commit_message }) => [
+  const rows = images.map(({ tag, created_at, is_current, deployment_uuid, commit_message, image }) => [
     cell(tag?.slice(0, SHOWN_LENGTH)),
     is_current ? "runs" : "-",
     ago(created_at, now),
     cell(commit_message),
+    cell(image),
     cell(deployment_uuid),
   ]);
-  output.table(["COMMIT", "NOW", "BUILT", "MESSAGE", "DEPLOYMENT"], rows);
+  output.table(["COMMIT", "NOW", "BUILT", "MESSAGE", "IMAGE", "DEPLOYMENT"], rows);
 }
 
 const SHOWN_LENGTH = 10;

@@ -9,6 +9,12 @@ import { Age } from "../parts/time.tsx";
 
 type Kept = Outputs["rollbacks"]["images"]["images"][number];
 
+const IMAGE: Column<Kept> = {
+  header: "Image",
+  isExtra: true,
+  cell: ({ image }) => <span className="mono break">{image ?? "–"}</span>,
+};
+
 /** Kept builds, to which an application can be rolled back without a new build. */
 export function RollbackList({ uuid }: { readonly uuid: string }) {
   const navigate = useNavigate();
@@ -24,6 +30,7 @@ export function RollbackList({ uuid }: { readonly uuid: string }) {
         </Text>
       ),
     },
+    ...(data.images.some(({ image }) => image !== null) ? [IMAGE] : []),
     {
       header: "Action",
       cell: ({ is_current, deployment_uuid }) =>

@@ -23,6 +23,10 @@ export const RollbackImage = z
     is_current: z.boolean().describe("It is running now."),
     deployment_uuid: z.string().describe("The deployment that built it."),
     commit_message: z.string().nullable(),
+    image: z
+      .string()
+      .nullable()
+      .describe("Its image: by digest if a registry has it, else its name on the server. Null for several images."),
   })
   .meta({ id: "RollbackImage", description: "An image that an application can be rolled back to without a build." });
 export type RollbackImage = z.infer<typeof RollbackImage>;
@@ -42,6 +46,7 @@ export function rollbackImagesView(builds: readonly KeptBuild[]): RollbackImages
     is_current: build.is_current,
     deployment_uuid: build.built_by,
     commit_message: build.commit_message,
+    image: build.artifact.type === "image" ? (build.artifact.digest ?? build.artifact.image) : null,
   }));
   return { current: images.find(({ is_current }) => is_current)?.tag ?? null, images };
 }
