@@ -439,6 +439,8 @@ describeLargeInBrowser("forms and names of the pages", () => {
   it("find everything by its name with the keyboard alone", async () => {
     // Another test gives it hostile names.
     await server.client.applications.update.mutate({ uuid, name: "hello" });
+    const [deployment] = (await server.client.deployments.listByApplication.query({ uuid })).deployments;
+    await server.client.tokens.create.mutate({ name: "ci-of-hello", abilities: ["read"] });
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);
     await page.keyboard.press("Control+k");
@@ -448,6 +450,19 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "localhost" }).waitFor();
+    const { deployment_uuid: newest = "", commit = "" } = deployment ?? {};
+    for (const [typed, name, path] of [
+      [commit, "hello: newest deployment", `**/deployments/${newest}`],
+      ["ci-of-hello", "ci-of-hello", "**/team/tokens"],
+      [newest, "hello: newest deployment", `**/deployments/${newest}`],
+      ["uptime-kuma", "New uptime-kuma", "**/new/template?template=uptime-kuma"],
+    ] as const) {
+      await page.keyboard.press("Control+k");
+      await page.getByPlaceholder("Search or do …").fill(typed);
+      await page.getByRole("dialog").getByRole("button", { name }).first().click();
+      await page.waitForURL(path);
+    }
+    await page.getByRole("heading", { name: "uptime-kuma" }).waitFor();
     for (const [name, path] of [
       ["Git hosts", /\/team\/git$/],
       ["My project", /\/projects\/\w+$/],

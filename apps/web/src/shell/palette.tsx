@@ -1,22 +1,33 @@
 import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { client, trpc } from "../api/client.ts";
+import { useEffect, useState } from "react";
+import { client, type Outputs, trpc } from "../api/client.ts";
 import { setCodeMode } from "../api/code-mode.ts";
+import { shortCommit } from "../deployment/short-commit.ts";
 import { notifyProblem } from "../parts/action.tsx";
 import { useRefusal } from "../parts/allowed.tsx";
 import { kindOf, plurals } from "../resource/kinds.ts";
 import { TEAM_TABS } from "../team/tabs.ts";
 
+type LastDeployment = NonNullable<Outputs["resources"]["summaries"][number]["last_deployment"]>;
+
 const [store, actions] = createSpotlight();
 
-/** Search dialog for all pages and resources. */
+/** Search dialog for all pages and resources, newest deployments, tokens and templates. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const servers = useQuery(trpc.servers.list.queryOptions({}));
   const projects = useQuery(trpc.projects.list.queryOptions({}));
+  const tokens = useQuery(trpc.tokens.list.queryOptions({}));
+  const [query, setQuery] = useState("");
+  const templates = useQuery({
+    ...trpc.services.templates.queryOptions({}),
+    staleTime: Number.POSITIVE_INFINITY,
+    // The list is long, and none of it is shown before something was typed.
+    enabled: query !== "",
+  });
   const mayDeploy = useRefusal("deploy") === undefined;
   useEffect(() => actions.open(), []);
   const deploy = async (uuid: string) => {
@@ -25,6 +36,13 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     if (queued?.deployment_uuid === undefined) return;
     await navigate({ to: "/deployments/$uuid", params: { uuid: queued.deployment_uuid } });
   };
+  const newestDeployment = (name: string, { deployment_uuid: uuid, ...of }: LastDeployment) => ({
+    id: uuid,
+    label: `${name}: newest deployment`,
+    description: [shortCommit(of), of.commit_message].filter(Boolean).join(" ") || of.status,
+    keywords: [uuid, of.commit],
+    onClick: () => navigate({ to: "/deployments/$uuid", params: { uuid } }),
+  });
   const found: SpotlightActionData[] = [
     {
       id: "new",
@@ -58,7 +76,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       description: "project",
       onClick: () => navigate({ to: "/projects/$uuid", params: { uuid } }),
     })),
-    ...(resources.data ?? []).flatMap(({ uuid, name, type, environment_name }) => {
+    ...(resources.data ?? []).flatMap(({ uuid, name, type, environment_name, last_deployment }) => {
       const kind = kindOf(type);
       const description = `${kind}, ${environment_name}`;
       const open = (tab?: string) => () => navigate({ to: `/${plurals[kind]}/$uuid/{-$tab}`, params: { uuid, tab } });
@@ -68,6 +86,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
         { id: `${uuid}-logs`, label: `${name}: logs`, description, onClick: open("logs") },
         { id: `${uuid}-variables`, label: `${name}: variables`, description, onClick: open("variables") },
         { id: `${uuid}-settings`, label: `${name}: settings`, description, onClick: open("settings") },
+        ...(last_deployment === null ? [] : [newestDeployment(name, last_deployment)]),
         ...(kind === "application" && mayDeploy
           ? [
               {
@@ -86,6 +105,19 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       description: `server, ${ip}`,
       onClick: () => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } }),
     })),
+    ...(tokens.data ?? []).map(({ id, name }) => ({
+      id: `token-${id}`,
+      label: name,
+      description: "token",
+      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: "tokens" } }),
+    })),
+    ...(templates.data ?? []).map(({ type, aliases }) => ({
+      id: `template-${type}`,
+      label: `New ${type}`,
+      description: "template",
+      keywords: aliases,
+      onClick: () => navigate({ to: "/new/{-$source}", params: { source: "template" }, search: { template: type } }),
+    })),
   ];
   return (
     <Spotlight
@@ -93,6 +125,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       actions={found}
       onSpotlightClose={onClose}
       shortcut={null}
+      query={query}
+      onQueryChange={setQuery}
       limit={12}
       nothingFound="Nothing has this name"
       searchProps={{ placeholder: "Search or do …", "aria-label": "Search or do" }}
