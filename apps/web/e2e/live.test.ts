@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { hasChromium, until } from "@berth/testing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApplication, deploy, outcomeOf, temporaryRepository } from "../../server/e2e/applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
 import { printingApplication, printingRepository } from "./printing.fixture.ts";
 
 describe.skipIf(!hasChromium)("open pages", () => {
@@ -153,6 +154,52 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await client.applications.start.mutate({ uuid });
     // A new run counts from the beginning.
     await page.getByText("line 1", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+describe.skipIf(!hasChromium)("the log of an application with previews", () => {
+  const sourceOf = (text: string) => ({
+    "package.json": JSON.stringify({ name: "printing", version: "1.0.0", scripts: { start: "node server.js" } }),
+    "server.js": `console.log(${JSON.stringify(text)});
+      require("node:http").createServer((_request, response) => response.end()).listen(process.env.PORT);
+      process.on("SIGTERM", () => process.exit(0));`,
+  });
+  const repository = temporaryRepository(sourceOf("printed by main"));
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    repository.git("checkout", "--quiet", "-b", "feature");
+    repository.commit(sourceOf("printed by the pull request"), "Print something else");
+    repository.git("update-ref", "refs/pull/7/head", "HEAD");
+    repository.git("checkout", "--quiet", "main");
+    server = await testServer();
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    repository.dispose();
+  });
+
+  it("shows what the preview of a pull request prints once that is chosen", async () => {
+    const settings = { name: "previewed", is_preview_deployments_enabled: true };
+    const { uuid } = await createApplication(server, repository, settings);
+    await deploy(server, uuid);
+    const { deployments = [] } = await server.client.deploy.mutate({ uuid, pull_request_id: 7 });
+    const outcome = await outcomeOf(server, deployments[0]?.deployment_uuid ?? "");
+    expect(outcome.status, outcome.log).toBe("finished");
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/logs`);
+    await page.getByText("printed by main", { exact: true }).waitFor();
+    await page.getByRole("combobox", { name: "Log of" }).click();
+    await page.getByRole("option", { name: "Pull request 7" }).click();
+    await page.getByText("printed by the pull request", { exact: true }).waitFor();
+    expect(await page.getByText("printed by main", { exact: true }).count()).toBe(0);
+    await picture(page, "log-preview");
+    expect(await accessibilityProblems(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await close();
   });

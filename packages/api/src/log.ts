@@ -57,9 +57,16 @@ const previous = lenient(z.boolean())
   .optional()
   .describe("For a stopped resource: the output of its last run, as long as it is kept.");
 
+const pull_request_id = z
+  .int()
+  .min(0)
+  .max(2_147_483_647)
+  .optional()
+  .describe("The preview of this pull request. 0, the default: the application itself.");
+
 /** A database has only one container. */
 const SOURCE_INPUT = {
-  application: { container, server_uuid },
+  application: { container, server_uuid, pull_request_id },
   service: { container, sub_service_name },
   database: {},
 };
@@ -70,17 +77,20 @@ interface SourceInput {
   readonly container?: unknown;
   readonly sub_service_name?: unknown;
   readonly server_uuid?: unknown;
+  readonly pull_request_id?: unknown;
 }
 
 /** With a time, all lines since then are returned. */
 const countOf = ({ lines: count, since: start }: SourceInput) =>
   count ?? (start === undefined ? LINES_DEFAULT : LINES_MAX);
 
-function sourceOf({ container: given, sub_service_name: called, since, server_uuid: serverUuid }: SourceInput) {
+function sourceOf({ container: given, sub_service_name: called, since, ...input }: SourceInput) {
   const name = given ?? called;
+  const { server_uuid: serverUuid, pull_request_id: pullRequestId } = input;
   return {
     ...(typeof name === "string" ? { container: name } : {}),
     ...(typeof serverUuid === "string" ? { serverUuid } : {}),
+    ...(typeof pullRequestId === "number" ? { pullRequestId } : {}),
     since,
   };
 }

@@ -113,6 +113,31 @@ describe("what an application prints", () => {
     expect(await tail("*")).toEqual({ logs: "one" });
   });
 
+  test("is that of a preview where its pull request is named, also while the application is stopped", async () => {
+    const own = await deployed();
+    at.engine.print(own, "of the application");
+    const of = { pullRequestId: 7 };
+    await expect(at.own.logs.tail(ref, 10, of)).rejects.toMatchObject({ message: "Preview not found." });
+    const { uuid: previewed } = await at.own.applications.createPublic(
+      gitApplication(at, { is_preview_deployments_enabled: true }),
+    );
+    ref = { kind: "application", uuid: previewed };
+    await at.own.deploy({ uuid: previewed, pull_request_id: 7 });
+    const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
+    if (claim === undefined) throw new Error("Nothing waits.");
+    const { uuid, resource_id } = claim.deployment;
+    await expect(at.own.logs.tail(ref, 10, of)).rejects.toThrow("Application is not running.");
+    const artifact = { type: "image", image: "test" } as const;
+    await at.db.system.releases.saveCandidate(claim.lease, { artifact, upstream: null, built_by: uuid });
+    at.engine.print(uuid, "of the preview");
+    expect(await at.own.logs.tail(ref, 10, of)).toEqual({ logs: "of the preview" });
+    await at.db.system.releases.promote(claim.lease);
+    await at.db.system.deployments.finish(claim.lease, "finished", null);
+    await at.stores.resources.setDesiredState(resource_id, "stopped");
+    expect(await at.own.logs.tail(ref, 10, of)).toEqual({ logs: "of the preview" });
+    await expect(at.own.logs.tail(ref, 10)).rejects.toThrow("Application is not running.");
+  });
+
   test("[S67] is nobody else's", async () => {
     await deployed();
     await expect(at.otherTeam.control.logs.tail(ref, 10)).rejects.toThrow("Application not found.");

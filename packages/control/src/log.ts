@@ -1,6 +1,6 @@
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine, REPLICA } from "@berth/core/deploy";
+import { ALL_CONTAINERS, isReleaseLogTitle, type LiveKey, liveKeyOf, namedLine, REPLICA } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -36,6 +36,8 @@ export interface LogSource {
   readonly since?: string | undefined;
   /** Uuid of one of the servers of an application. Default: the primary one. */
   readonly serverUuid?: string | undefined;
+  /** The preview of this pull request of an application. Default 0: the application itself. */
+  readonly pullRequestId?: number | undefined;
 }
 
 export interface TailOptions extends LogSource {
@@ -78,17 +80,26 @@ export function logs(context: UseCaseContext) {
   }
 
   /** The live release, else the candidate: its output shows why its start takes long. */
-  const shownRelease = async (resource: ResourceRecord) =>
-    (await stores.releases.live(liveKeyOf(resource))) ?? (await stores.releases.candidate(liveKeyOf(resource)));
+  const shownRelease = async (key: LiveKey) =>
+    (await stores.releases.live(key)) ?? (await stores.releases.candidate(key));
+
+  /** The resource on the named server, and the key of its release, or of that of its preview. */
+  async function located(ref: ResourceRef, { serverUuid, container, pullRequestId = 0 }: LogSource) {
+    const resource = await resourceOn(stores, await findResource(stores, ref), serverUuid);
+    if (pullRequestId !== 0 && (await stores.previews.find(resource.id, pullRequestId)) === undefined)
+      throw notFound("Preview");
+    await requireContainer(resource, container);
+    return { resource, key: liveKeyOf(resource, pullRequestId) };
+  }
 
   /** Output of a release that failed to start and was removed: the deployment's log has its last lines. */
-  async function lastWords({ id, desired_state }: ResourceRecord, lines: number, ref: ResourceRef): Promise<string> {
-    const { items } = await stores.deployments.listByResource(id, { pull_request_id: 0 }, { take: 1 });
+  async function lastWords(resource: ResourceRecord, { pull_request_id }: LiveKey, lines: number): Promise<string> {
+    const { items } = await stores.deployments.listByResource(resource.id, { pull_request_id }, { take: 1 });
     const [newest] = items;
-    if (newest?.status !== "failed" || desired_state === "stopped") throw notRunning(ref);
+    if (newest?.status !== "failed" || isMeantToStop(resource, pull_request_id)) throw notRunning(resource);
     const log = (await stores.deployments.log(newest.id, { last: LOG_LINES_MAX })).filter(({ hidden }) => !hidden);
     const begin = log.findLastIndex(({ output }) => isReleaseLogTitle(output));
-    if (begin === -1) throw notRunning(ref);
+    if (begin === -1) throw notRunning(resource);
     const written = log.slice(begin + 1).map(({ output }) => output);
     const end = written.findIndex((line) => STEP_END.test(line));
     return written
@@ -101,13 +112,13 @@ export function logs(context: UseCaseContext) {
     /** The last lines. @throws DomainError `resource.not_running` */
     async tail(ref: ResourceRef, lines: number, source: TailOptions = {}): Promise<{ logs: string }> {
       requireAbility(scope, "read");
-      const resource = await resourceOn(stores, await findResource(stores, ref), source.serverUuid);
-      await requireContainer(resource, source.container);
-      const release = await shownRelease(resource);
-      const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
+      const { resource, key } = await located(ref, source);
+      const release = await shownRelease(key);
+      const isMeant = isMeantToStop(resource, key.pull_request_id);
+      const isStopped = release?.role === "live" && isMeant && source.previous !== true;
       if (release === undefined || isStopped) {
         await requirePossible(resource, source.container);
-        return { logs: await lastWords(resource, lines, ref) };
+        return { logs: await lastWords(resource, key, lines) };
       }
       const engine = await engineOf(context, resource);
       await requireRunning(engine, resource, release, source.container);
@@ -130,13 +141,12 @@ export function logs(context: UseCaseContext) {
      */
     async follow(ref: ResourceRef, options: FollowOptions): Promise<AsyncIterable<FollowedLine>> {
       requireAbility(scope, "read");
-      const resource = await resourceOn(stores, await findResource(stores, ref), options.serverUuid);
-      await requireContainer(resource, options.container);
-      const release = await shownRelease(resource);
+      const { resource, key } = await located(ref, options);
+      const release = await shownRelease(key);
       if (release === undefined) throw notRunning(ref);
       const engine = await engineOf(context, resource);
       await requireRunning(engine, resource, release, options.container);
-      const live = () => stores.releases.live(liveKeyOf(resource));
+      const live = () => stores.releases.live(key);
       return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
         followReleases(engine, live, release, { ...options, signal }),
       );
@@ -159,6 +169,10 @@ const refOf = ({ resource_uuid, deployment_uuid }: ReleaseRecord) => ({
   resourceUuid: resource_uuid,
   deploymentUuid: deployment_uuid,
 });
+
+/** Previews run until they are deleted, also while their application is stopped. */
+const isMeantToStop = ({ desired_state }: ResourceRecord, pullRequestId: number): boolean =>
+  pullRequestId === 0 && desired_state === "stopped";
 
 const notRunning = ({ kind }: ResourceRef) =>
   new DomainError("resource.not_running", `${RESOURCE_KINDS[kind].title} is not running.`);

@@ -53,7 +53,7 @@ export function releaseStore(context: TeamContext): ReleaseStore {
           .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
           .executeTakeFirst(),
       ),
-    candidate: ({ resource_id, server_id }) =>
+    candidate: ({ resource_id, server_id, pull_request_id }) =>
       openedRow(
         context,
         db
@@ -64,7 +64,7 @@ export function releaseStore(context: TeamContext): ReleaseStore {
           .where("release.server_id", "=", server_id)
           .where("resource.team_id", "=", teamId)
           .where("release.role", "=", "candidate")
-          .where("release.pull_request_id", "=", 0)
+          .where("release.pull_request_id", "=", pull_request_id)
           .orderBy("release.deployment_id", "desc")
           .limit(1)
           .executeTakeFirst(),

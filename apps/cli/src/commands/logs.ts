@@ -27,6 +27,7 @@ interface LogOptions extends OutputFlags {
   readonly deployment?: string;
   readonly container?: string;
   readonly server?: string;
+  readonly preview?: number;
 }
 
 export function define(command: Command, bind: Bind): void {
@@ -36,6 +37,7 @@ export function define(command: Command, bind: Bind): void {
   addOutputFlags(command)
     .option("--container <name>", "one of several containers, such as web or replica-2; default: all replicas")
     .option("--server <server>", "of this one of the application's servers (name or uuid); default: the first")
+    .option("--preview <number>", "of the preview of this pull request", positive)
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
 }
@@ -69,6 +71,7 @@ async function logs(
     uuid,
     ...(container === undefined ? {} : { container }),
     ...(await serverField(api, uuid, options.server)),
+    ...(options.preview === undefined ? {} : { pull_request_id: options.preview }),
   };
   try {
     return await showOutput(session, api.client.applications, source, options);
@@ -102,6 +105,8 @@ interface LinesQuery {
   readonly container?: string;
   /** One of the servers of an application. */
   readonly server_uuid?: string;
+  /** A preview of an application. */
+  readonly pull_request_id?: number;
 }
 
 interface LastLinesQuery extends LinesQuery {
@@ -128,7 +133,7 @@ interface OutputOperations {
 export function showOutput(
   session: Session,
   operations: OutputOperations,
-  source: Pick<LinesQuery, "uuid" | "container" | "server_uuid">,
+  source: Pick<LinesQuery, "uuid" | "container" | "server_uuid" | "pull_request_id">,
   flags: OutputFlags,
 ): Promise<ExitCode> {
   const lines = flags.lines ?? flags.tail;

@@ -17,18 +17,26 @@ const LINES = 1000;
 const LINES_MAX = 10_000;
 
 export default function LogsTab({ resource }: PanelProps) {
-  const { kind, uuid, name, status } = resource;
+  const { kind, uuid, name } = resource;
   const containers = useContainers(resource);
   const [chosen, setContainer] = useState<string>();
   // A service has no log of its own; an application's is the one of all its containers.
   const container = chosen ?? (kind === "service" ? containers[0] : undefined);
+  const previews = usePreviews(resource);
+  const [pullRequest, setPullRequest] = useState(0);
+  const preview = previews.find(({ pull_request_id }) => pull_request_id === pullRequest);
   const servers = useServers(resource);
   const [server, setServer] = useState<string>();
   const [count, setCount] = useState(LINES);
   const [attempt, setAttempt] = useState(0);
-  const key = JSON.stringify([uuid, container, server, count, attempt]);
+  const key = JSON.stringify([uuid, container, server, pullRequest, count, attempt]);
   const lines = useLines(key);
-  const input = { uuid, lines: count, ...(container && { container }), ...(server && { server_uuid: server }) };
+  const input = {
+    ...{ uuid, lines: count },
+    ...(container && { container }),
+    ...(server && { server_uuid: server }),
+    ...(pullRequest !== 0 && { pull_request_id: pullRequest }),
+  };
   const stream = useStream<{ readonly data: Printed }>(
     key,
     (handlers) => {
@@ -40,10 +48,12 @@ export default function LogsTab({ resource }: PanelProps) {
   const failure = typeof stream === "object" ? stream.error : undefined;
   const isStopped = problemOf(failure)?.code === "resource.not_running";
   // What does not run yet is followed as soon as it may: its start changes its status.
+  const status = pullRequest === 0 ? resource.status : preview?.status;
   useEffect(() => {
     if (failure !== undefined) setAttempt((made) => made + 1);
   }, [status]);
-  const wasDeployed = (useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments.length ?? 0) > 0;
+  const deployments = useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments ?? [];
+  const wasDeployed = preview !== undefined || deployments.length > 0;
   const previous = useQuery({
     ...queriesOf(kind).logs.tail.queryOptions({ ...input, show_timestamps: true, previous: true }),
     enabled: isStopped && wasDeployed,
@@ -66,6 +76,22 @@ export default function LogsTab({ resource }: PanelProps) {
         empty={emptyText(stream === "connecting" || previous.isLoading, failure !== undefined)}
         controls={
           <>
+            {previews.length > 0 && (
+              <Select
+                size="xs"
+                aria-label="Log of"
+                data={[
+                  { value: "0", label: "The application" },
+                  ...previews.map(({ pull_request_id: number }) => ({
+                    value: String(number),
+                    label: `Pull request ${number}`,
+                  })),
+                ]}
+                value={String(pullRequest)}
+                onChange={(next) => setPullRequest(Number(next))}
+                allowDeselect={false}
+              />
+            )}
             {containers.length > 1 && (
               <Select
                 size="xs"
@@ -124,6 +150,12 @@ function lastRunText(wasDeployed: boolean, logs: string | undefined): string {
 function emptyText(isLoading: boolean, isRefused: boolean): string {
   if (isLoading) return "Connecting …";
   return isRefused ? "No lines." : "It has printed nothing yet. New lines appear here by themselves.";
+}
+
+/** The previews of an application, each with an output of its own. */
+function usePreviews({ kind, uuid }: PanelProps["resource"]) {
+  const enabled = kind === "application";
+  return useQuery({ ...trpc.applications.previews.list.queryOptions({ uuid }), enabled }).data ?? [];
 }
 
 /** The servers of an application, the first one first. */

@@ -65,8 +65,8 @@ export interface DeploymentStore {
 
 export interface ReleaseStore {
   live(key: LiveKey): Promise<ReleaseRecord | undefined>;
-  /** The newest candidate of a deployment of the resource itself to this server, not of a preview. */
-  candidate(part: ServerPart): Promise<ReleaseRecord | undefined>;
+  /** The newest candidate of a deployment of the resource, or of this preview, to this server. */
+  candidate(key: LiveKey): Promise<ReleaseRecord | undefined>;
   /**
    * Builds of the resource on this server, without previews: the running one first, then the newest. One that was just
    * replaced is among them if it will be kept.
