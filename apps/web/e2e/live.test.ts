@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { hasChromium, until } from "@berth/testing";
+import { hasChromium, sshKeyPair, until } from "@berth/testing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApplication, deploy, outcomeOf, temporaryRepository } from "../../server/e2e/applications.fixture.ts";
@@ -100,6 +100,31 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
     expect(await page.evaluate(`sessionStorage.getItem("berth.kept-page")`)).toBeNull();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("show the checks of a server with their results while it is validated", async () => {
+    const { privateKey } = sshKeyPair();
+    const { uuid: private_key_uuid } = await server.client.privateKeys.create.mutate({ private_key: privateKey });
+    // Nothing listens there.
+    const far = { name: "far", ip: "127.0.0.7", port: 9, private_key_uuid };
+    const { uuid: silent } = await server.client.servers.create.mutate(far);
+    const [own] = await server.client.servers.list.query({});
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/servers/${own?.uuid}`);
+    const check = (text: string | RegExp) => page.getByRole("list", { name: "Checks" }).getByText(text);
+    await page.getByRole("button", { name: "Validate" }).click();
+    for (const name of ["Engine", "Proxy", "Disk"]) await check(name).waitFor();
+    await check(/of .* GB are free|is .* % full/).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "server-checks");
+    await page.goto(`/servers/${silent}`);
+    await page.getByRole("button", { name: "Validate" }).click();
+    await check("Machine").waitFor();
+    await check(/127\.0\.0\.7/).waitFor();
+    await picture(page, "server-checks-failed");
     expect(complaints).toEqual([]);
     await close();
   });

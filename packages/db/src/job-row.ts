@@ -61,10 +61,10 @@ export async function endJobs(
   return ended;
 }
 
-export function emitJobEvent(context: StoreContext, job: JobRecord): void {
+export function emitJobEvent(context: StoreContext, job: JobRecord, what: string = job.status): void {
   emit(context, {
     team_id: job.team_id,
-    type: `job.${job.status}`,
+    type: `job.${what}`,
     resource_uuid: job.subject_uuid,
     payload: {
       job_uuid: job.uuid,

@@ -5,7 +5,7 @@ import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers 
 import { emitJobEvent, endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject } from "./job-row.ts";
 import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
-import { storable } from "./storable.ts";
+import { storable, storableJson } from "./storable.ts";
 
 export function jobStore(context: TeamContext): JobStore {
   const { db, teamId } = context;
@@ -29,7 +29,8 @@ export function jobStore(context: TeamContext): JobStore {
         // Ended jobs are pruned, so the index is small enough to count.
         () => countRows(matching(filter)),
       ),
-    find: (uuid) => own().select(JOB_COLUMNS).select("job.log").where("job.uuid", "=", uuid).executeTakeFirst(),
+    find: (uuid) =>
+      own().select(JOB_COLUMNS).select(["job.log", "job.steps"]).where("job.uuid", "=", uuid).executeTakeFirst(),
     request: (jobs) => inTransaction(context, (tx) => request(tx, jobs)),
   };
 }
@@ -162,6 +163,19 @@ export function systemJobStore(context: StoreContext): SystemJobStore {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
+    writeSteps: ({ job_id, owner, attempt }, steps) =>
+      inTransaction(context, async (tx) => {
+        const job = await tx.db
+          .updateTable("job")
+          .set({ steps: storableJson(steps), updated_at: sql<Date>`now()` })
+          .where("id", "=", job_id)
+          .where("lease_owner", "=", owner)
+          .where("attempts", "=", attempt)
+          .returning(JOB_COLUMNS)
+          .executeTakeFirst();
+        if (job !== undefined) emitJobEvent(tx, job, "progressed");
+        return job !== undefined;
+      }),
     async prune(keptDays) {
       const { numDeletedRows } = await context.db
         .deleteFrom("job")

@@ -11,7 +11,7 @@ import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
 import { changeEngine, clusterRecords, nodeFields, SWARM_CLUSTER } from "./server-cluster.ts";
-import { storable } from "./storable.ts";
+import { storable, storableJson } from "./storable.ts";
 
 const COLUMNS = [
   "id",
@@ -264,12 +264,18 @@ export function systemServerStore(context: StoreContext): SystemServerStore {
       );
       return isDeleted ?? false;
     },
-    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, facts, swarm, engine }) =>
+    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, steps, facts, swarm, engine }) =>
       inTransaction(context, async (tx) => {
         const node = nodeFields(swarm);
         const error = is_usable ? null : validation_logs;
         const isHeld = await systemJobStore(tx).finish(lease, is_usable ? "finished" : "failed", error);
         if (!isHeld) return false;
+        if (steps !== undefined)
+          await tx.db
+            .updateTable("job")
+            .set({ steps: storableJson(steps) })
+            .where("id", "=", lease.job_id)
+            .execute();
         const reached = is_reachable ? { is_substituted: false } : {};
         const settings = JSON.stringify({ is_reachable, is_usable, ...reached, ...node.settings });
         const server = await tx.db

@@ -24,7 +24,7 @@ export async function installEngineOn(
     logger.info("Docker could not be installed.", { server: server.name, problem });
     return;
   }
-  await stores.servers.finishValidation(lease, serverId, await validated(deps, server));
+  await stores.servers.finishValidation(lease, serverId, await validated(deps, lease, server));
   logger.info("Docker installed.", { server: server.name });
 }
 
@@ -54,7 +54,7 @@ async function install(
 }
 
 /** An engine may need a moment after its first start. */
-async function validated(deps: ValidationDeps, server: ServerRecord) {
+async function validated(deps: ValidationDeps, lease: JobLease, server: ServerRecord) {
   const machine = deps.machineOf(server);
   for (let attempt = 1; machine !== undefined && attempt < ATTEMPTS; attempt += 1) {
     const answer = await within(
@@ -64,7 +64,7 @@ async function validated(deps: ValidationDeps, server: ServerRecord) {
     if (answer !== undefined) break;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-  return await inspectDockerServer(deps, server);
+  return await inspectDockerServer(deps, lease, server);
 }
 
 /** Keeps only the end of the output, which shows the failure: the output may be endless. */

@@ -26,6 +26,8 @@ export const INSPECTION: ServerInspection = {
 export function fakeMachine(
   options: {
     readonly inspection?: Partial<ServerInspection>;
+    /** Default: at once, without progress. */
+    readonly inspect?: ServerMachine["inspect"];
     /** Returns a string as the port does, or anything else for a machine that answers. */
     readonly ping?: () => Promise<unknown>;
     readonly disk?: ServerMachine["disk"];
@@ -33,7 +35,7 @@ export function fakeMachine(
   } = {},
 ): ServerMachine {
   return {
-    inspect: async () => ({ ...INSPECTION, ...options.inspection }),
+    inspect: options.inspect ?? (async () => ({ ...INSPECTION, ...options.inspection })),
     async ping() {
       const answer = await options.ping?.();
       return typeof answer === "string" ? answer : null;

@@ -2,7 +2,7 @@ import type { ServerRecord, SwarmNode } from "@berth/core/ports";
 import { testApplication, testCluster, testPlace, testPrivateKey, testUuid, until } from "@berth/testing";
 import { describe, expect, test } from "vitest";
 import { openEachWorld } from "./each-world.fixture.ts";
-import { fakeMachine } from "./fake-machine.fixture.ts";
+import { fakeMachine, INSPECTION } from "./fake-machine.fixture.ts";
 import type { World } from "./world.fixture.ts";
 
 let world: World;
@@ -163,4 +163,32 @@ describe("a validation where clusters are driven", () => {
       ...{ engine: "docker", log: null, swarm_cluster: one.id, is_usable: true },
     });
   });
+});
+
+test("records each step as soon as its result is known", async () => {
+  world.worker();
+  const server = await added();
+  const answered = Promise.withResolvers<void>();
+  world.machine = fakeMachine({
+    async inspect(onProgress) {
+      onProgress?.({ facts: null, osType: null });
+      onProgress?.(INSPECTION);
+      await answered.promise;
+      return INSPECTION;
+    },
+  });
+  const subject = { ...server, type: "server" } as const;
+  const [asked] = await world.stores.jobs.request([{ uuid: testUuid(), type: "server.validate", subject }]);
+  const job = () => world.stores.jobs.find(asked?.uuid ?? "");
+  const names = async () => (await job())?.steps?.map(({ name, result }) => `${name} ${result}`) ?? [];
+  await until(async () => ((await names()).length === 4 ? true : undefined), {
+    what: "the engine's steps are recorded",
+  });
+  expect((await job())?.status).toBe("in_progress");
+  answered.resolve();
+  await until(async () => (await job())?.finished_at ?? undefined, { what: "the validation ends" });
+  expect(await names()).toEqual(
+    ["Machine", "Engine", "Version", "System", "Disk", "Architecture", "Memory"].map((name) => `${name} passed`),
+  );
+  expect((await world.stores.events.list({})).filter(({ type }) => type === "job.progressed")).toHaveLength(2);
 });

@@ -5,8 +5,11 @@ import {
   clusterFindings,
   dockerValidationOf,
   ENGINES,
+  type InspectionProgress,
+  inspectionSteps,
   type ServerFindings,
   sameNodeProblem,
+  stepOf,
   unsupportedEngineValidation,
   type ValidationResult,
   validationOf,
@@ -39,23 +42,36 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
   if (ENGINES[server.engine].isCluster && !deps.drivesClusters) return unsupportedEngineValidation(server.engine);
-  if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, server);
+  if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, lease, server);
   if (!deps.ownsServer(server)) return ELSEWHERE;
   const findings = await look(deps, server);
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }
 
 /** Inspects a Docker server: machine first, then engine. */
-export async function inspectDockerServer(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
+export async function inspectDockerServer(
+  deps: ValidationDeps,
+  lease: JobLease,
+  server: ServerRecord,
+): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;
   const { validationSeconds } = deps.settings;
-  const inspection = await within(validationSeconds, machine.inspect());
+  let recorded = Promise.resolve(true);
+  // One after the other, so that the newest steps are written last.
+  const onProgress = (soFar: InspectionProgress) => {
+    recorded = recorded.then(() => deps.stores.jobs.writeSteps(lease, inspectionSteps(soFar))).catch(() => false);
+  };
+  const inspection = await within(validationSeconds, machine.inspect(onProgress));
+  await recorded;
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
   const { engineId, swarm } = inspection.value;
   const engineProblem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);
   const problem = engineProblem ?? (await nodeProblem(deps, server, swarm));
-  if (problem !== null) return { ...failed(problem), is_reachable: true };
+  if (problem !== null) {
+    const steps = [...inspectionSteps(inspection.value), stepOf("Identity", problem, "")];
+    return { ...failed(problem), is_reachable: true, steps };
+  }
   const { server_disk_usage_notification_threshold: threshold } = server.settings;
   return dockerValidationOf(inspection.value, threshold, await clusterOf(deps, server, swarm));
 }

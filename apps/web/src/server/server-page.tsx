@@ -1,5 +1,5 @@
 import { clusterHead, ENGINES, ServerUpdate } from "@berth/core/server";
-import { Group, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Group, Skeleton, Stack, Tabs, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
@@ -15,6 +15,7 @@ import { ResourceLink } from "../resource/resource-link.tsx";
 import { ClusterLink } from "./cluster-link.tsx";
 import { machineRows } from "./machine.ts";
 import { serverState } from "./server-state.ts";
+import { ValidationSection } from "./validation-section.tsx";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
 const DestinationsSection = lazy(() => import("./destinations-section.tsx"));
@@ -161,12 +162,8 @@ function Overview({ server }: { readonly server: Server }) {
             ["Destinations", destinations.map(({ name }) => name).join(", ") || "–"],
           ]}
         />
-        {server.validation_logs !== null && (
-          <Text size="sm" mt="sm" className="break">
-            Last check: {server.validation_logs}
-          </Text>
-        )}
       </Section>
+      <ValidationSection uuid={uuid} said={server.validation_logs} />
       <Section title="On this server">
         <Loaded query={resources}>
           {(list) => (

@@ -1,4 +1,5 @@
 import type { JobStatus, JobSubjectType, JobType } from "../server/job-status.ts";
+import type { JobStep } from "../server/job-step.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
@@ -19,6 +20,8 @@ export interface JobRecord extends Timestamps {
   readonly attempts: number;
   /** Output; only when a single job was requested. */
   readonly log?: string | null;
+  /** Checks of a validation so far; only when a single job was requested. */
+  readonly steps?: readonly JobStep[] | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
 }
@@ -83,6 +86,8 @@ export interface SystemJobStore extends RenewableRuns {
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
   /** Replaces the output so far. `false` if the lease is lost. */
   writeLog(lease: JobLease, log: string): Promise<boolean>;
+  /** Replaces the steps so far, and emits an event. `false` if the lease is lost. */
+  writeSteps(lease: JobLease, steps: readonly JobStep[]): Promise<boolean>;
   /** The last request of such work, by the subject's id. Missing: never, or its record was already deleted. */
   lastRequests(type: Subject["type"], subjectIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
   /** Deletes records of jobs that ended longer ago. Returns their number. */

@@ -33,8 +33,11 @@ export interface SwarmNode {
 
 /** The machine that a server's engine runs on. Calls reject only with a `DomainError`. */
 export interface ServerMachine {
-  /** Connects at once, whatever failed before. Reports problems of the machine instead of rejecting. */
-  inspect(): Promise<ServerInspection>;
+  /**
+   * Connects at once, whatever failed before. Reports problems of the machine instead of rejecting.
+   * @param onProgress Called once the machine has answered, and once its engine has.
+   */
+  inspect(onProgress?: (soFar: Pick<ServerInspection, "facts" | "osType">) => void): Promise<ServerInspection>;
   /**
    * Checks cheaply whether machine and engine answer, whatever failed before, and the managers of the cluster that
    * Berth manages through it.

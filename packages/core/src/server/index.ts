@@ -18,6 +18,7 @@ export * from "./forward.ts";
 export * from "./host-key.ts";
 export * from "./job.ts";
 export * from "./job-status.ts";
+export * from "./job-step.ts";
 export * from "./log-drain.ts";
 export * from "./log-drain-request.ts";
 export * from "./managing-node.ts";

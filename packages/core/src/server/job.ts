@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JobRecord } from "../ports/job.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { JOB_STATUSES, JOB_SUBJECT_TYPES, JOB_TYPES } from "./job-status.ts";
+import { JobStep } from "./job-step.ts";
 
 export const JobQuery = z.strictObject({
   status: z.enum(JOB_STATUSES).optional().describe("Only jobs with this status."),
@@ -26,6 +27,11 @@ export const Job = z
     error: z.string().nullable().describe("Why it failed; while it is in progress, why its last attempt did."),
     attempts: z.int(),
     log: z.string().nullable().optional().describe("Its output, line by line. Only in the answer about a single job."),
+    steps: z
+      .array(JobStep)
+      .nullable()
+      .optional()
+      .describe("The checks of a validation so far. Only in the answer about a single job."),
     created_at: Timestamp,
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
@@ -44,6 +50,7 @@ export const jobView = (job: JobRecord): Job => ({
   error: job.error,
   attempts: job.attempts,
   ...(job.log === undefined ? {} : { log: job.log }),
+  ...(job.steps === undefined ? {} : { steps: job.steps && [...job.steps] }),
   created_at: timestamp(job.created_at),
   started_at: timestampOrNull(job.started_at),
   finished_at: timestampOrNull(job.finished_at),

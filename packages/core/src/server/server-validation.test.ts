@@ -7,7 +7,14 @@ const well = { engineProblem: null, proxyProblem: null, disk: { totalBytes: 100 
 
 describe("the validation of a server", () => {
   test("says nothing when all is well", () => {
-    expect(validationOf(well, 80)).toEqual({ is_reachable: true, is_usable: true, validation_logs: null });
+    expect(validationOf(well, 80)).toEqual({
+      ...{ is_reachable: true, is_usable: true, validation_logs: null },
+      steps: [
+        { name: "Engine", result: "passed", message: "It answers." },
+        { name: "Proxy", result: "passed", message: "It answers." },
+        { name: "Disk", result: "passed", message: "50.0 GB of 100.0 GB are free." },
+      ],
+    });
   });
 
   test.each([
@@ -27,7 +34,7 @@ describe("the validation of a server", () => {
     ["its disk cannot be read", { disk: null }, [true, true, "The free space of its disk could not be read."]],
   ])("tells when %s", (_, findings, [is_reachable, is_usable, validation_logs]) => {
     const found = validationOf({ ...well, ...findings }, 80);
-    expect(found).toEqual({ is_reachable, is_usable, validation_logs });
+    expect(found).toMatchObject({ is_reachable, is_usable, validation_logs });
   });
 
   test("says plainly that an engine cannot be driven yet", () => {
@@ -68,9 +75,37 @@ describe("the validation of a server with Docker", () => {
       is_reachable: true,
       is_usable: true,
       validation_logs: null,
+      steps: [
+        { name: "Machine", result: "passed", message: "It answers and runs programs." },
+        { name: "Engine", result: "passed", message: "Docker 26.1.5 answers." },
+        { name: "Version", result: "passed", message: "API 1.45; 1.41 or newer is needed." },
+        { name: "System", result: "passed", message: "Debian GNU/Linux 13." },
+        { name: "Disk", result: "passed", message: "50.0 GB of 100.0 GB are free." },
+        { name: "Architecture", result: "passed", message: "amd64." },
+        { name: "Memory", result: "passed", message: "4.0 GB." },
+      ],
       facts,
       swarm: null,
     });
+  });
+
+  test.each<[string, Partial<ServerInspection>, readonly string[]]>([
+    ["a machine that is off", { machineProblem: "Off.", facts: null }, ["Machine failed Off."]],
+    [
+      "an engine that is away",
+      { engineProblem: "No socket.", facts: null },
+      ["Machine passed It answers and runs programs.", "Engine failed No socket."],
+    ],
+    [
+      "a disk that is rather full",
+      { disk: { totalBytes: 100 * GIB, freeBytes: 10 * GIB } },
+      ["Disk warned Its disk is 90 % full, the threshold is 80 %."],
+    ],
+  ])("ends its steps with what is wrong: %s", (_, findings, expected) => {
+    const { steps = [] } = dockerValidationOf({ ...sound, ...findings }, 80);
+    const said = steps.map(({ name, result, message }) => `${name} ${result} ${message}`);
+    if (expected.length > 1) expect(said).toEqual(expected);
+    else expect(said.filter((step) => !step.includes(" passed "))).toEqual(expected);
   });
 
   test("says what its cluster needs, obstacles first, and which engine it has from now on", () => {

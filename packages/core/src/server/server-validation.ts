@@ -1,6 +1,7 @@
 import type { ServerFacts } from "../ports/records.ts";
 import type { DiskSpace, ServerInspection, SwarmNode } from "../ports/server-machine.ts";
 import type { ClusterFindings } from "./cluster.ts";
+import type { JobStep } from "./job-step.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
 /** Result of a worker's check of a usable server. */
@@ -17,6 +18,8 @@ export interface ValidationResult {
   readonly is_usable: boolean;
   /** Sentences, one per line. With `is_usable` they are warnings. */
   readonly validation_logs: string | null;
+  /** The checks with their results. Left out: it ended before any. */
+  readonly steps?: readonly JobStep[] | undefined;
   /** Hardware and system of the machine, when known. */
   readonly facts?: ServerFacts | null | undefined;
   /** Its node of a cluster, if known; `null` outside of one. */
@@ -31,13 +34,12 @@ const FREE_BYTES_MIN = 256 * 1024 * 1024;
 /** @param diskThresholdPercent Higher usage is a warning. */
 export function validationOf(findings: ServerFindings, diskThresholdPercent: number): ValidationResult {
   const { engineProblem, proxyProblem, disk } = findings;
-  const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
-  const lines = [engineProblem, proxyProblem, diskProblem(disk, diskThresholdPercent)].filter((line) => line !== null);
-  return {
-    is_reachable: engineProblem === null,
-    is_usable: engineProblem === null && proxyProblem === null && !isDiskFull,
-    validation_logs: lines.length === 0 ? null : lines.join("\n"),
-  };
+  const steps = [
+    stepOf("Engine", engineProblem, "It answers."),
+    stepOf("Proxy", proxyProblem, "It answers."),
+    diskStep(disk, diskThresholdPercent),
+  ];
+  return { is_reachable: engineProblem === null, ...resultOf(steps) };
 }
 
 /**
@@ -49,30 +51,87 @@ export function dockerValidationOf(
   diskThresholdPercent: number,
   cluster?: ClusterFindings | undefined,
 ): ValidationResult {
-  const { machineProblem, engineProblem, facts, osType, disk } = inspection;
-  const problem = machineProblem ?? engineProblem;
-  if (problem !== null || facts === null) {
-    const found = { is_reachable: machineProblem === null, is_usable: false, validation_logs: problem };
+  const { machineProblem, engineProblem, facts, disk } = inspection;
+  if (machineProblem !== null) {
     // What is known of a machine that cannot be reached is not wrong because of that.
-    return machineProblem === null ? { ...found, facts: null } : found;
+    return { is_reachable: false, ...resultOf([stepOf("Machine", machineProblem, "")]), is_usable: false };
   }
-  const obstacles = [
-    oldEngine(facts),
-    osType === "linux" ? null : otherSystem(osType),
-    cluster?.obstacle ?? null,
-  ].filter((line) => line !== null);
-  const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
-  const warnings = [diskProblem(disk, diskThresholdPercent), rareArchitecture(facts), littleMemory(facts)];
-  const lines = [...obstacles, ...(cluster?.warnings ?? []), ...warnings.filter((line) => line !== null)];
+  if (engineProblem !== null || facts === null) {
+    const steps = [
+      ...inspectionSteps(NOTHING_OF_ENGINE),
+      ...(engineProblem === null ? [] : [stepOf("Engine", engineProblem, "")]),
+    ];
+    return { is_reachable: true, ...resultOf(steps), is_usable: false, facts: null };
+  }
+  const steps = [
+    ...inspectionSteps(inspection),
+    ...clusterSteps(cluster),
+    diskStep(disk, diskThresholdPercent),
+    stepOf("Architecture", rareArchitecture(facts), `${facts.architecture}.`, "warned"),
+    stepOf("Memory", littleMemory(facts), `${gigabytes(facts.memory_bytes)}.`, "warned"),
+  ];
   return {
     is_reachable: true,
-    is_usable: obstacles.length === 0 && !isDiskFull,
-    validation_logs: lines.length === 0 ? null : lines.join("\n"),
+    ...resultOf(steps),
     facts,
     swarm: cluster === undefined ? inspection.swarm : cluster.node,
     engine: cluster?.engine,
   };
 }
+
+/** What is known of a machine that answers: nothing of its engine yet, or all that the engine said. */
+export type InspectionProgress = Pick<ServerInspection, "facts" | "osType">;
+export const NOTHING_OF_ENGINE: InspectionProgress = { facts: null, osType: null };
+
+/** The checks that an inspection has made. */
+export function inspectionSteps({ facts, osType }: InspectionProgress): readonly JobStep[] {
+  const machine = stepOf("Machine", null, "It answers and runs programs.");
+  if (facts === null) return [machine];
+  const { engine_version, api_version, operating_system } = facts;
+  return [
+    machine,
+    stepOf("Engine", null, `Docker ${engine_version} answers.`),
+    stepOf("Version", oldEngine(facts), `API ${api_version}; ${API_MIN.join(".")} or newer is needed.`),
+    stepOf("System", osType === "linux" ? null : otherSystem(osType), `${operating_system || "Linux"}.`),
+  ];
+}
+
+/** A check that failed, or passed without a problem. */
+export const stepOf = (
+  name: string,
+  problem: string | null,
+  found: string,
+  otherwise: "warned" | "failed" = "failed",
+): JobStep =>
+  problem === null ? { name, result: "passed", message: found } : { name, result: otherwise, message: problem };
+
+function clusterSteps(cluster: ClusterFindings | undefined): readonly JobStep[] {
+  if (cluster === undefined) return [];
+  const { obstacle, warnings, node } = cluster;
+  const problems = [
+    ...(obstacle === null ? [] : [stepOf("Cluster", obstacle, "")]),
+    ...warnings.map((warning) => stepOf("Cluster", warning, "", "warned")),
+  ];
+  return problems.length === 0 && node !== null ? [stepOf("Cluster", null, "It is a node of one.")] : problems;
+}
+
+/** Nothing runs on a full disk. */
+function diskStep(disk: DiskSpace | null, thresholdPercent: number): JobStep {
+  const isFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
+  const found = disk === null ? "" : `${gigabytes(disk.freeBytes)} of ${gigabytes(disk.totalBytes)} are free.`;
+  return stepOf("Disk", diskProblem(disk, thresholdPercent), found, isFull ? "failed" : "warned");
+}
+
+function resultOf(steps: readonly JobStep[]): Pick<ValidationResult, "is_usable" | "validation_logs" | "steps"> {
+  const problems = steps.filter(({ result }) => result !== "passed");
+  return {
+    is_usable: problems.every(({ result }) => result === "warned"),
+    validation_logs: problems.length === 0 ? null : problems.map(({ message }) => message).join("\n"),
+    steps,
+  };
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GB`;
 
 function oldEngine({ engine_version, api_version }: ServerFacts): string | null {
   const [major = 0, minor = 0] = api_version.split(".").map(Number);

@@ -31,6 +31,7 @@ export const EVENT_TYPES = [
   "terminal.closed",
   "job.queued",
   "job.in_progress",
+  "job.progressed",
   "job.finished",
   "job.failed",
   "preview.created",

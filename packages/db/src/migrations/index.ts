@@ -60,6 +60,7 @@ import { unchangedContainers } from "./0294-unchanged-containers.ts";
 import { statusProblem } from "./0295-status-problem.ts";
 import { stopReason } from "./0296-stop-reason.ts";
 import { groupRoles } from "./0297-group-roles.ts";
+import { jobSteps } from "./0298-job-steps.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -124,4 +125,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0295-status-problem": statusProblem,
   "0296-stop-reason": stopReason,
   "0297-group-roles": groupRoles,
+  "0298-job-steps": jobSteps,
 };

@@ -1,6 +1,6 @@
 import type { Artifact, DeploymentStatus, StepName, StepStatus, Upstream } from "@berth/core/deploy";
 import type { ReleaseRole } from "@berth/core/ports";
-import type { JobStatus, JobSubjectType, JobType } from "@berth/core/server";
+import type { JobStatus, JobStep, JobSubjectType, JobType } from "@berth/core/server";
 import type { EventActor } from "@berth/core/team";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
@@ -102,6 +102,7 @@ export interface JobTable extends Timestamps {
   lease_owner: string | null;
   lease_expires_at: Date | null;
   log: string | null;
+  steps: NullableJson<readonly JobStep[]>;
   started_at: Date | null;
   finished_at: Date | null;
 }

@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import type { DiskSpace, ServerFacts, ServerInspection, SwarmNode } from "@berth/core/ports";
+import type { DiskSpace, ServerFacts, ServerInspection, ServerMachine, SwarmNode } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import { z } from "zod";
 import { engineJson } from "./engine-json.ts";
@@ -33,7 +33,10 @@ interface InspectionOptions {
 }
 
 /** Inspects a machine bottom-up: whether it runs programs, then its engine, then the engine's disk. */
-export async function inspectServer(host: Host, options: InspectionOptions): Promise<ServerInspection> {
+export async function inspectServer(
+  host: Host,
+  { onProgress, ...options }: InspectionOptions & { readonly onProgress?: Parameters<ServerMachine["inspect"]>[0] },
+): Promise<ServerInspection> {
   const nothing = {
     ...{ machineProblem: null, engineProblem: null, facts: null },
     ...{ engineId: null, swarm: null, osType: null, disk: null },
@@ -44,9 +47,11 @@ export async function inspectServer(host: Host, options: InspectionOptions): Pro
   } catch (error) {
     return { ...nothing, machineProblem: sentenceOf(error, `Server ${host.name} cannot be reached.`) };
   }
+  onProgress?.(nothing);
   try {
     const version = Version.parse(await engineJson(host, "/version", options));
     const info = Info.parse(await engineJson(host, "/info", options));
+    onProgress?.({ osType: info.OSType, facts: factsOf(version, info, null) });
     const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
     return {
       ...nothing,

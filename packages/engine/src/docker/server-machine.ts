@@ -27,9 +27,9 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
   const { host, user, retryNow, reconnect, socketPath, requireLeader, timeoutSeconds = 30 } = options;
   const look = () => ({ socketPath, signal: AbortSignal.timeout(timeoutSeconds * 1000) });
   return {
-    async inspect() {
+    async inspect(onProgress) {
       retryNow();
-      return await inspectServer(host, look());
+      return await inspectServer(host, { ...look(), onProgress });
     },
     async ping(signal) {
       retryNow();

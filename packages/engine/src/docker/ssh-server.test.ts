@@ -59,7 +59,9 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
     };
 
     test("says what it is made of", async () => {
-      const found = await machineOf(host).inspect();
+      const progress: unknown[] = [];
+      const found = await machineOf(host).inspect(({ facts }) => progress.push(facts?.engine_version));
+      expect(progress).toEqual([undefined, found.facts?.engine_version]);
       expect(found).toMatchObject({
         machineProblem: null,
         engineProblem: null,
