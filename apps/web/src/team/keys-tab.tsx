@@ -14,6 +14,7 @@ import type { Column } from "../parts/table.tsx";
 
 type Key = Outputs["privateKeys"]["list"][number];
 const FIELDS = [{ fields: ["name", "description", "private_key"] }];
+const KeyChange = PrivateKeyUpdate.partial({ private_key: true });
 
 const COLUMNS: readonly Column<Key>[] = [
   { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
@@ -46,20 +47,18 @@ const COLUMNS: readonly Column<Key>[] = [
 ];
 
 /** Every change has to send the key itself, so the stored one is sent again where no other is entered. */
-function EditKey({ stored: { uuid, name, description, private_key } }: { readonly stored: Key }) {
-  if (private_key === undefined)
-    return <HiddenSecret aria-label={`Confirm to edit ${name}`}>Confirm to edit</HiddenSecret>;
+function EditKey({ stored: { uuid, name, description, private_key: text } }: { readonly stored: Key }) {
+  if (text === undefined) return <HiddenSecret aria-label={`Confirm to edit ${name}`}>Confirm to edit</HiddenSecret>;
   return (
     <EditButton
       aria-label={`Edit ${name}`}
       title={`Key: ${name}`}
-      schema={PrivateKeyUpdate}
+      schema={KeyChange}
       groups={FIELDS}
       values={{ name, description }}
-      fixed={{ private_key }}
       placeholders={{ private_key: STORED }}
       submitLabel="Save"
-      submit={(sent) => client.privateKeys.update.mutate({ uuid, ...sent })}
+      submit={({ private_key = text, ...sent }) => client.privateKeys.update.mutate({ uuid, private_key, ...sent })}
     >
       Edit
     </EditButton>
