@@ -1,7 +1,7 @@
 import { describeDocker, hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type DockerServer, dockerServer } from "../../server/e2e/docker.fixture.ts";
+import { type DockerServer, dockerServer, execIn } from "../../server/e2e/docker.fixture.ts";
 
 import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
@@ -91,11 +91,6 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await tries.getByRole("row", { name: /Drill/ }).waitFor();
     await tries.getByRole("row", { name: /Finished|Succeeded/ }).waitFor();
     await picture(page, "way-database-saved");
-    await backups.getByRole("button", { name: "Drill" }).first().click();
-    await tries.getByRole("button", { name: "Cancel drill" }).click();
-    await page.getByText("Drill cancelled successfully.").waitFor();
-    await tries.getByRole("row", { name: /Drill.*Cancelled.*The original database was not changed/ }).waitFor();
-    expect(await tries.getByRole("button", { name: "Cancel drill" }).count()).toBe(0);
 
     // Its content is replaced only for who typed its name.
     await backups.getByRole("button", { name: "Restore" }).first().click();
@@ -106,6 +101,30 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     expect(await accessibilityProblems(page)).toEqual([]);
     await restore.click();
     await tries.getByRole("row", { name: /Restore.*(Finished|Succeeded)/ }).waitFor();
+
+    // Of the next backup, restoring a single row takes an hour.
+    const { internal_db_url = "" } = await client.databases.get.query({ uuid });
+    const endless = (work: string) =>
+      `create or replace function endless(int) returns boolean language plpgsql as $$ begin ${work}; return true; end $$`;
+    const table = ["create table slow (id int check (endless(id)))", "insert into slow values (1)"];
+    const statements = [endless("null"), ...table, endless("perform pg_sleep(3600)")];
+    await execIn(docker, uuid, ["psql", internal_db_url, ...statements.map((each) => `--command=${each}`)]);
+    await page.getByRole("button", { name: "Back up now" }).click();
+    await backups.getByRole("button", { name: "Drill" }).nth(2).waitFor();
+    await backups.getByRole("button", { name: "Drill" }).first().click();
+    await tries.getByRole("button", { name: "Cancel drill" }).click();
+    await page.getByText("Drill cancelled successfully.").waitFor();
+    await tries.getByRole("row", { name: /Drill.*Cancelled.*The original database was not changed/ }).waitFor();
+    await backups.getByRole("button", { name: "Restore" }).first().click();
+    await question.getByRole("textbox").fill("shopdb");
+    await restore.click();
+    await tries.getByRole("button", { name: "Cancel restore" }).click();
+    await page.getByRole("dialog", { name: /^Cancel the restore/ }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "way-database-cancelled");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel restore" }).click();
+    await tries.getByRole("row", { name: /Restore.*Cancelled by a user/ }).waitFor();
+    expect(await tries.getByRole("button", { name: /^Cancel/ }).count()).toBe(0);
 
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Delete with its data" }).click();
