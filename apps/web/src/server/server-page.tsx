@@ -1,13 +1,14 @@
 import { clusterHead, ENGINES, ServerUpdate } from "@berth/core/server";
-import { Group, Skeleton, Stack, Tabs, Title } from "@mantine/core";
+import { Group, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense } from "react";
+import { lazy, type ReactNode } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { SharedVariables, Terminal } from "../parts/lazy.tsx";
 import { Empty, Facts, Loaded, LoadedPage, Section, useDocumentTitle } from "../parts/page.tsx";
+import { PageTabs } from "../parts/page-tabs.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -28,24 +29,37 @@ const JobsTab = lazy(() => import("./jobs-tab.tsx"));
 type Server = Outputs["servers"]["get"];
 type OnServer = Outputs["servers"]["resources"][number];
 
-const TABS = ["overview", "nodes", "proxy", "variables", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
-const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
-  overview: "Overview",
-  nodes: "Cluster",
-  proxy: "Proxy",
-  variables: "Shared variables",
-  cleanup: "Cleanup",
-  jobs: "Jobs",
-  metrics: "Metrics",
-  terminal: "Terminal",
-  settings: "Settings",
-};
+interface Tab {
+  readonly name: string;
+  readonly title: string;
+  readonly panelOf: (server: Server) => ReactNode;
+}
+
+const TABS: readonly Tab[] = [
+  { name: "overview", title: "Overview", panelOf: (server) => <Overview server={server} /> },
+  { name: "nodes", title: "Cluster", panelOf: (server) => <ClusterTab server={server} /> },
+  { name: "proxy", title: "Proxy", panelOf: ({ uuid }) => <ProxyTab uuid={uuid} /> },
+  {
+    name: "variables",
+    title: "Shared variables",
+    panelOf: ({ uuid }) => <SharedVariables scope="server" owner={{ uuid }} />,
+  },
+  { name: "cleanup", title: "Cleanup", panelOf: ({ uuid }) => <CleanupTab uuid={uuid} /> },
+  { name: "jobs", title: "Jobs", panelOf: ({ uuid }) => <JobsTab uuid={uuid} /> },
+  { name: "metrics", title: "Metrics", panelOf: ({ uuid }) => <MetricsTab uuid={uuid} /> },
+  {
+    name: "terminal",
+    title: "Terminal",
+    panelOf: ({ name, uuid }) => <Terminal label={`Terminal of ${name}`} place={{ kind: "server", uuid }} />,
+  },
+  { name: "settings", title: "Settings", panelOf: (server) => <Settings server={server} /> },
+];
 
 /** Only machines with a Docker engine can be in a cluster. */
-const tabsOf = ({ engine }: Server) => TABS.filter((tab) => tab !== "nodes" || ENGINES[engine].hasContainers);
+const tabsOf = ({ engine }: Server) => TABS.filter(({ name }) => name !== "nodes" || ENGINES[engine].hasContainers);
 
 export function ServerPage() {
-  const { uuid, tab = "overview" } = useParams({ from: "/shell/servers/$uuid/{-$tab}" });
+  const { uuid, tab } = useParams({ from: "/shell/servers/$uuid/{-$tab}" });
   const navigate = useNavigate();
   const query = useQuery(trpc.servers.get.queryOptions({ uuid }));
   return (
@@ -53,48 +67,12 @@ export function ServerPage() {
       {(server) => (
         <>
           <Header server={server} />
-          <Tabs
-            value={tabsOf(server).find((name) => name === tab) ?? "overview"}
-            keepMounted={false}
-            onChange={(next) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid, tab: next ?? undefined } })}
-          >
-            <Tabs.List className="tabs-list" mb="md">
-              {tabsOf(server).map((name) => (
-                <Tabs.Tab key={name} value={name}>
-                  {TITLES[name]}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-            <Suspense fallback={<Skeleton h={120} />}>
-              <Tabs.Panel value="overview">
-                <Overview server={server} />
-              </Tabs.Panel>
-              <Tabs.Panel value="nodes">
-                <ClusterTab server={server} />
-              </Tabs.Panel>
-              <Tabs.Panel value="proxy">
-                <ProxyTab uuid={uuid} />
-              </Tabs.Panel>
-              <Tabs.Panel value="variables">
-                <SharedVariables scope="server" owner={{ uuid }} />
-              </Tabs.Panel>
-              <Tabs.Panel value="cleanup">
-                <CleanupTab uuid={uuid} />
-              </Tabs.Panel>
-              <Tabs.Panel value="jobs">
-                <JobsTab uuid={uuid} />
-              </Tabs.Panel>
-              <Tabs.Panel value="metrics">
-                <MetricsTab uuid={uuid} />
-              </Tabs.Panel>
-              <Tabs.Panel value="terminal">
-                <Terminal label={`Terminal of ${server.name}`} place={{ kind: "server", uuid }} />
-              </Tabs.Panel>
-              <Tabs.Panel value="settings">
-                <Settings server={server} />
-              </Tabs.Panel>
-            </Suspense>
-          </Tabs>
+          <PageTabs
+            tabs={tabsOf(server)}
+            open={tab}
+            onOpen={(next) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid, tab: next } })}
+            panelOf={({ panelOf }) => panelOf(server)}
+          />
         </>
       )}
     </LoadedPage>

@@ -1,9 +1,10 @@
-import { Skeleton, Tabs, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { type ComponentType, type LazyExoticComponent, lazy, Suspense } from "react";
+import { type ComponentType, type LazyExoticComponent, lazy } from "react";
 import { trpc } from "../api/client.ts";
 import { PageTitle } from "../parts/page.tsx";
+import { PageTabs } from "../parts/page-tabs.tsx";
 import { TEAM_TABS } from "./tabs.ts";
 
 const PANELS: Readonly<Record<(typeof TEAM_TABS)[number]["name"], LazyExoticComponent<ComponentType>>> = {
@@ -21,7 +22,7 @@ const PANELS: Readonly<Record<(typeof TEAM_TABS)[number]["name"], LazyExoticComp
 };
 
 export function TeamPage() {
-  const { tab = "members" } = useParams({ from: "/shell/team/{-$tab}" });
+  const { tab } = useParams({ from: "/shell/team/{-$tab}" });
   const navigate = useNavigate();
   const { data: team } = useQuery(trpc.teams.current.queryOptions());
   return (
@@ -31,29 +32,15 @@ export function TeamPage() {
           {team?.description}
         </Text>
       </PageTitle>
-      <Tabs
-        value={tab}
-        keepMounted={false}
-        onChange={(next) => navigate({ to: "/team/{-$tab}", params: { tab: next ?? undefined } })}
-      >
-        <Tabs.List className="tabs-list" mb="md">
-          {TEAM_TABS.map(({ name, title }) => (
-            <Tabs.Tab key={name} value={name}>
-              {title}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {TEAM_TABS.map(({ name }) => {
+      <PageTabs
+        tabs={TEAM_TABS}
+        open={tab}
+        onOpen={(next) => navigate({ to: "/team/{-$tab}", params: { tab: next } })}
+        panelOf={({ name }) => {
           const Panel = PANELS[name];
-          return (
-            <Tabs.Panel key={name} value={name}>
-              <Suspense fallback={<Skeleton h={120} />}>
-                <Panel />
-              </Suspense>
-            </Tabs.Panel>
-          );
-        })}
-      </Tabs>
+          return <Panel />;
+        }}
+      />
     </>
   );
 }
