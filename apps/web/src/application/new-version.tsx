@@ -1,7 +1,6 @@
 import { Stack } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { client } from "../api/client.ts";
+import { deploy, useOpenDeployment } from "../deployment/open-deployment.ts";
 import type { Folder } from "../new/folder.ts";
 import { FolderChoice, uploadFolder } from "../new/folder-choice.tsx";
 import { ActionButton } from "../parts/action.tsx";
@@ -9,12 +8,11 @@ import { Section } from "../parts/page.tsx";
 
 /** Uploads a new version of an application's folder and deploys it. */
 export function NewVersion({ uuid }: { readonly uuid: string }) {
-  const navigate = useNavigate();
+  const open = useOpenDeployment();
   const [folder, setFolder] = useState<Folder>();
-  const deploy = async () => {
+  const deployFolder = async () => {
     await uploadFolder(uuid, folder?.files ?? []);
-    const { deployments = [] } = await client.deploy.mutate({ uuid });
-    return deployments[0]?.deployment_uuid;
+    return deploy(uuid);
   };
   return (
     <Section
@@ -25,14 +23,7 @@ export function NewVersion({ uuid }: { readonly uuid: string }) {
         <FolderChoice folder={folder} choose={setFolder} />
         {folder !== undefined && (
           <div>
-            <ActionButton
-              variant="filled"
-              hasCode={false}
-              work={deploy}
-              after={(queued) =>
-                queued !== undefined && navigate({ to: "/deployments/$uuid", params: { uuid: queued } })
-              }
-            >
+            <ActionButton variant="filled" hasCode={false} work={deployFolder} after={open}>
               Deploy this folder
             </ActionButton>
           </div>

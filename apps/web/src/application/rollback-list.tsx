@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { client, type Outputs, trpc } from "../api/client.ts";
+import { useOpenDeployment } from "../deployment/open-deployment.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -17,7 +17,7 @@ const IMAGE: Column<Kept> = {
 
 /** Kept builds, to which an application can be rolled back without a new build. */
 export function RollbackList({ uuid }: { readonly uuid: string }) {
-  const navigate = useNavigate();
+  const open = useOpenDeployment();
   const { data } = useQuery(trpc.rollbacks.images.queryOptions({ uuid }));
   if (data === undefined || data.images.length < 2) return null;
   const columns: readonly Column<Kept>[] = [
@@ -40,7 +40,7 @@ export function RollbackList({ uuid }: { readonly uuid: string }) {
           <ActionButton
             size="compact-xs"
             work={() => client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid })}
-            after={(queued) => navigate({ to: "/deployments/$uuid", params: { uuid: queued.deployment_uuid } })}
+            after={open}
           >
             Roll back to this
           </ActionButton>

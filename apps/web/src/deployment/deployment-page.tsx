@@ -1,7 +1,7 @@
 import type { DeploymentEvent } from "@berth/core/deploy";
 import { Alert, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, messageOf, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { useStream } from "../api/live.ts";
@@ -15,6 +15,7 @@ import { Age, Elapsed } from "../parts/time.tsx";
 import { plurals } from "../resource/kinds.ts";
 import { causeOf, startedBy } from "./deployment-table.tsx";
 import { useKindOf } from "./kind-of.ts";
+import { deploy, useOpenDeployment } from "./open-deployment.ts";
 import { type ShownStep, Steps } from "./steps.tsx";
 
 /** The log is streamed separately. */
@@ -92,7 +93,7 @@ function Run({ asked, askedSteps }: { readonly asked: Deployment; readonly asked
 }
 
 function Header({ deployment }: { readonly deployment: Deployment }) {
-  const navigate = useNavigate();
+  const open = useOpenDeployment();
   const {
     application_uuid: resource,
     application_name: name,
@@ -103,10 +104,6 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
   } = deployment;
   const kind = useKindOf(resource);
   const uuid = deployment.deployment_uuid;
-  const retry = async () => {
-    const { deployments = [] } = await client.deploy.mutate({ uuid: resource });
-    return deployments[0];
-  };
   return (
     <Group justify="space-between" align="flex-start">
       <div>
@@ -132,13 +129,7 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
       </div>
       <Group gap="xs">
         {isOver(status) ? (
-          <ActionButton
-            work={retry}
-            after={(queued) =>
-              queued?.deployment_uuid !== undefined &&
-              navigate({ to: "/deployments/$uuid", params: { uuid: queued.deployment_uuid } })
-            }
-          >
+          <ActionButton work={() => deploy(resource)} after={open}>
             Deploy again
           </ActionButton>
         ) : (

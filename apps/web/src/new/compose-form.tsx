@@ -2,10 +2,10 @@ import { ServiceCreate } from "@berth/core/service";
 import { Stack } from "@mantine/core";
 import { useState } from "react";
 import { client } from "../api/client.ts";
+import { useOpenCreated } from "../deployment/open-deployment.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Editor } from "../parts/lazy.tsx";
 import { Section } from "../parts/page.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 
 const FIELDS: readonly FieldGroup[] = [{ fields: ["name", "description"] }];

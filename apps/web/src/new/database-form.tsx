@@ -2,9 +2,9 @@ import { DATABASE_CREATES, DATABASE_ENGINES, type DatabaseEngine } from "@berth/
 import { Select, Stack } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { client } from "../api/client.ts";
+import { useOpenCreated } from "../deployment/open-deployment.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 
 const COMMON = new Set(["name", "description", "is_public", "public_port", "image"]);

@@ -2,13 +2,13 @@ import { type Application, ApplicationCreateUpload, namesake } from "@berth/core
 import { Group, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client } from "../api/client.ts";
+import { deploy, useOpenCreated } from "../deployment/open-deployment.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Section } from "../parts/page.tsx";
 import type { Folder } from "./folder.ts";
 import { FolderChoice, uploadFolder } from "./folder-choice.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 import { Recognised } from "./recognised.tsx";
 
@@ -34,10 +34,9 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
   const uploadTo = async (uuid: string) => {
     setStep("Uploading …");
     await uploadFolder(uuid, folder?.files ?? []);
-    const { deployments = [] } = await client.deploy.mutate({ uuid });
-    return { uuid, deployment_uuid: deployments[0]?.deployment_uuid };
+    return { uuid, ...(await deploy(uuid)) };
   };
-  const deploy = async (sent: Record<string, unknown>) => {
+  const create = async (sent: Record<string, unknown>) => {
     try {
       setStep("Creating it …");
       const resolved = await resolvePlace();
@@ -71,7 +70,7 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
               operation="applications.createUpload"
               submitLabel="Deploy"
               note={step}
-              submit={deploy}
+              submit={create}
               after={open}
             />
             {taken !== undefined && (

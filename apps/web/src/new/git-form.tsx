@@ -7,9 +7,9 @@ import { SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
+import { useOpenCreated } from "../deployment/open-deployment.ts";
 import { type FieldGroup, SchemaForm, type Values } from "../parts/form.tsx";
 import { Empty, Section } from "../parts/page.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 
 const WAYS = [

@@ -1,8 +1,8 @@
 import { ApplicationCreateImage } from "@berth/core/application";
 import { client } from "../api/client.ts";
+import { useOpenCreated } from "../deployment/open-deployment.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 
 const FIELDS: readonly FieldGroup[] = [

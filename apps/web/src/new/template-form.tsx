@@ -4,9 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useDeferredValue, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
+import { useOpenCreated } from "../deployment/open-deployment.ts";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
-import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
 import { TemplateIcon } from "./template-icon.tsx";
 

@@ -1,8 +1,8 @@
 import { Anchor, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { memo } from "react";
-import { client, trpc } from "../api/client.ts";
+import { trpc } from "../api/client.ts";
+import { deploy, useOpenDeployment } from "../deployment/open-deployment.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { useDocumentTitle } from "../parts/page.tsx";
@@ -70,18 +70,12 @@ interface ActionsProps {
 }
 
 function Actions({ resource: { kind, uuid }, isUp, isStartable }: ActionsProps) {
-  const navigate = useNavigate();
-  const open = ({ deployment_uuid }: { readonly deployment_uuid?: string | undefined }) =>
-    deployment_uuid !== undefined && navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
+  const open = useOpenDeployment();
   const calls = callsOf(kind);
-  const deploy = async () => {
-    const { deployments = [] } = await client.deploy.mutate({ uuid });
-    return deployments[0] ?? {};
-  };
   return (
     <Group gap="xs">
       {kind === "application" && (
-        <ActionButton variant="filled" work={deploy} after={open}>
+        <ActionButton variant="filled" work={() => deploy(uuid)} after={open}>
           Deploy
         </ActionButton>
       )}

@@ -1,7 +1,7 @@
 import { ResourceMigrate } from "@berth/core/resource";
 import { Text } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
 import { client, type Outputs } from "../api/client.ts";
+import { useOpenDeployment } from "../deployment/open-deployment.ts";
 import { notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
@@ -20,7 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 export function ServerMoveSection({ application }: { readonly application: Outputs["applications"]["get"] }) {
   const { uuid, destination: own } = application;
-  const navigate = useNavigate();
+  const open = useOpenDeployment();
   const choices = useDestinationChoices()?.filter(({ value }) => value !== own.uuid);
   if (choices === undefined) return null;
   return (
@@ -45,10 +45,9 @@ export function ServerMoveSection({ application }: { readonly application: Outpu
           submitLabel="Move to the server"
           note="Where the other server has another address, point DNS at it."
           submit={(sent) => client.applications.migrate.mutate({ uuid, ...sent })}
-          after={({ message, deployment_uuid }) => {
+          after={({ message, ...queued }) => {
             notify(message);
-            if (deployment_uuid === null) return;
-            return navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
+            return open(queued);
           }}
         />
       )}

@@ -2,8 +2,9 @@ import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/s
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { client, type Outputs, trpc } from "../api/client.ts";
+import { type Outputs, trpc } from "../api/client.ts";
 import { setCodeMode } from "../api/code-mode.ts";
+import { deploy, useOpenDeployment } from "../deployment/open-deployment.ts";
 import { shortCommit } from "../deployment/short-commit.ts";
 import { notifyProblem } from "../parts/action.tsx";
 import { useRefusal } from "../parts/allowed.tsx";
@@ -30,18 +31,13 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   });
   const mayDeploy = useRefusal("deploy") === undefined;
   useEffect(() => actions.open(), []);
-  const deploy = async (uuid: string) => {
-    const { deployments = [] } = await client.deploy.mutate({ uuid });
-    const [queued] = deployments;
-    if (queued?.deployment_uuid === undefined) return;
-    await navigate({ to: "/deployments/$uuid", params: { uuid: queued.deployment_uuid } });
-  };
+  const openDeployment = useOpenDeployment();
   const newestDeployment = (name: string, { deployment_uuid: uuid, ...of }: LastDeployment) => ({
     id: uuid,
     label: `${name}: newest deployment`,
     description: [shortCommit(of), of.commit_message].filter(Boolean).join(" ") || of.status,
     keywords: [uuid, of.commit],
-    onClick: () => navigate({ to: "/deployments/$uuid", params: { uuid } }),
+    onClick: () => openDeployment({ deployment_uuid: uuid }),
   });
   const found: SpotlightActionData[] = [
     {
@@ -93,7 +89,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                 id: `${uuid}-deploy`,
                 label: `Deploy ${name}`,
                 description: `Replaces what runs in ${environment_name}`,
-                onClick: () => void deploy(uuid).catch(notifyProblem),
+                onClick: () => void deploy(uuid).then(openDeployment).catch(notifyProblem),
               },
             ]
           : []),
