@@ -1,7 +1,7 @@
 import { type ChannelKind, NO_FACTS, type NotificationFacts } from "@berth/core/notification";
 import type { ClaimedDelivery, NotificationDeliveryRecord, SystemNotificationStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { inTransaction, type StoreContext } from "./context.ts";
+import { emit, inTransaction, type StoreContext } from "./context.ts";
 import { DELIVERY_COLUMNS, memberAddresses, openSettings } from "./notification.ts";
 import { storable } from "./storable.ts";
 
@@ -11,15 +11,25 @@ export function systemNotificationStore(context: StoreContext): SystemNotificati
   const { db } = context;
   return {
     claim: (request) => inTransaction(context, (tx) => claim(tx, request)),
-    async record({ id, attempts }, result, retrySeconds) {
-      const isPending = retrySeconds !== undefined;
-      await sql`update notification_delivery set
-          state = ${result.isDelivered ? "delivered" : isPending ? "pending" : "failed"},
-          error = ${result.isDelivered ? null : storable(result.problem)},
-          next_attempt_at = now() + ${retrySeconds ?? 0}::float8 * interval '1 second',
-          ended_at = case when ${isPending}::boolean then null else now() end
-        where id = ${id} and attempts = ${attempts} and state = 'pending'`.execute(db);
-    },
+    record: ({ id, attempts }, result, retrySeconds) =>
+      inTransaction(context, async (tx) => {
+        const isPending = retrySeconds !== undefined;
+        const error = result.isDelivered ? null : storable(result.problem);
+        const { rows } = await sql<NotificationDeliveryRecord>`update notification_delivery set
+            state = ${result.isDelivered ? "delivered" : isPending ? "pending" : "failed"},
+            error = ${error},
+            next_attempt_at = now() + ${retrySeconds ?? 0}::float8 * interval '1 second',
+            ended_at = case when ${isPending}::boolean then null else now() end
+          where id = ${id} and attempts = ${attempts} and state = 'pending'
+          returning uuid, team_id, kind, event, state`.execute(tx.db);
+        for (const { uuid, team_id, kind, event, state } of rows) {
+          emit(tx, {
+            ...{ team_id, resource_uuid: null },
+            type: state === "pending" ? "notification.delayed" : `notification.${state}`,
+            payload: { delivery_uuid: uuid, channel: kind, event: event.type, ...(error !== null && { error }) },
+          });
+        }
+      }),
     async prune(keptDays) {
       const { rows } = await sql`delete from notification_delivery where id = any(array(
           select id from notification_delivery

@@ -24,6 +24,10 @@ onEachBackend((database) => {
   const happen = (type = "deployment.failed", of = stores) =>
     of.events.append({ type, resource_uuid: "r1", payload: { resource_name: "shop\0" } });
   const deliveries = async (of = stores) => (await of.notifications.deliveries({})).items;
+  const results = async () =>
+    (await stores.events.list({}))
+      .filter(({ type }) => type.startsWith("notification."))
+      .map(({ type, payload }) => [type, payload]);
   const claim = (request: object = {}) =>
     system.notifications.claim({ countMax: 20, perTeamMax: 20, running: [], leaseSeconds: 60, ...request });
   const only = ([delivery, ...others]: readonly ClaimedDelivery[]): ClaimedDelivery => {
@@ -143,12 +147,35 @@ onEachBackend((database) => {
     expect(second).toMatchObject({ id: first.id, attempts: 2 });
     await system.notifications.record(first, { isDelivered: true }, undefined);
     expect((await deliveries())[0]?.state).toBe("pending");
+    expect(await results()).toEqual([]);
     await system.notifications.record(second, { isDelivered: false, problem: "No\0.", isFinal: false }, 30);
     expect((await deliveries())[0]).toMatchObject({ state: "pending", error: "No\uFFFD.", ended_at: null });
     expect(await claim()).toEqual([]);
     const waitMs = ((await deliveries())[0]?.next_attempt_at.getTime() ?? 0) - Date.now();
     expect(waitMs).toBeGreaterThan(20_000);
     expect(waitMs).toBeLessThan(31_000);
+  });
+
+  it("emits an event for each result, of which none is delivered itself", async () => {
+    await enable(["deployment_failure"]);
+    const outcomes = [
+      [{ isDelivered: false, problem: "Busy.", isFinal: false }, -1],
+      [{ isDelivered: true }, undefined],
+      [{ isDelivered: false, problem: "Gone.", isFinal: true }, undefined],
+    ] as const;
+    await happen();
+    for (const [result, retrySeconds] of outcomes.slice(0, 2)) {
+      await system.notifications.record(only(await claim()), result, retrySeconds);
+    }
+    await happen();
+    await system.notifications.record(only(await claim()), outcomes[2][0], undefined);
+    const of = { channel: "webhook", event: "deployment.failed", delivery_uuid: expect.any(String) };
+    expect(await results()).toEqual([
+      ["notification.delayed", { ...of, error: "Busy." }],
+      ["notification.delivered", of],
+      ["notification.failed", { ...of, error: "Gone." }],
+    ]);
+    expect(await deliveries()).toHaveLength(2);
   });
 
   it("hands out a share for each team, with what already runs", async () => {

@@ -127,23 +127,8 @@ const RUN_STATES: Record<Delivery["state"], string> = {
   failed: "failed",
 };
 
-/** No event reports the end of a delivery. A new one is read again after a second, one that failed at its next try. */
-function nextLookMs(deliveries: readonly Delivery[]): number | false {
-  const waits = deliveries.flatMap(({ state, error, next_attempt_at }) => {
-    if (state !== "pending") return [];
-    // Without an error it is being sent for the first time.
-    return error === null || next_attempt_at === null ? [0] : [new Date(next_attempt_at).getTime() - Date.now()];
-  });
-  return waits.length === 0 ? false : Math.max(LOOK_MS_MIN, Math.min(...waits));
-}
-
-const LOOK_MS_MIN = 1000;
-
 function Deliveries() {
-  const query = useQuery({
-    ...trpc.notifications.deliveries.queryOptions({ take: 50 }),
-    refetchInterval: ({ state }) => nextLookMs(state.data ?? []),
-  });
+  const query = useQuery(trpc.notifications.deliveries.queryOptions({ take: 50 }));
   return (
     <Section title="Sent lately" about="The newest 50, for 30 days after they ended.">
       <Loaded query={query}>
