@@ -8,6 +8,7 @@ import {
   describeLargeInBrowser,
   openBrowser,
   PASSWORD,
+  picture,
   settled,
   signIn,
   visit,
@@ -434,6 +435,32 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.getByText(/^Destination has resources, so it is in use/).waitFor();
     expect(complaints.filter((text) => !/status of 409/.test(text))).toEqual([]);
     await close();
+  });
+
+  it("offer the keys of a compose file, and underline what is wrong in it with its line and column", async () => {
+    for (const scheme of ["light", "dark"] as const) {
+      const { page, complaints, close } = await visit(browser, server.url, { scheme });
+      await signIn(page, server);
+      await page.goto("/new/compose");
+      const editor = page.getByRole("textbox", { name: "Compose file" });
+      await editor.click();
+      await page.keyboard.press("Control+End");
+      await page.keyboard.type("  worker:\n  image: nginx\nhealthc");
+      await page.getByRole("option", { name: "healthcheck" }).waitFor();
+      await picture(page, `compose-keys-${scheme}`);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await page.keyboard.press("Enter");
+      await page.getByText("healthcheck:").waitFor();
+      await page.keyboard.type("\nprots: [80]");
+      const wrong = page.locator(".cm-lintRange-error");
+      await wrong.waitFor();
+      expect(await wrong.textContent()).toBe("prots");
+      await wrong.hover();
+      await page.getByText(/Unknown key.* See line \d+, column \d+/).waitFor();
+      await picture(page, `compose-problem-${scheme}`);
+      expect(complaints).toEqual([]);
+      await close();
+    }
   });
 
   it("find everything by its name with the keyboard alone", async () => {

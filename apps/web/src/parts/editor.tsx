@@ -6,6 +6,7 @@ import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
+import { composeAssistance } from "./compose-assistance.ts";
 
 interface EditorProps {
   readonly label: string;
@@ -25,10 +26,19 @@ const LOOK = EditorView.theme({
   ".cm-content": { caretColor: "currentColor" },
   ".cm-cursor": { borderLeftColor: "currentColor" },
   ".cm-gutters": { backgroundColor: "transparent", color: "light-dark(#5c636a, #a6a7ab)", border: "none" },
+  ".cm-tooltip": {
+    color: "inherit",
+    backgroundColor: "var(--mantine-color-body)",
+    border: "1px solid var(--mantine-color-default-border)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    color: "light-dark(#000, #fff)",
+    backgroundColor: "light-dark(#dbe4ff, #364fc7)",
+  },
   ".cm-activeLine": { backgroundColor: "light-dark(#00000008, #ffffff0a)" },
 });
 
-/** A YAML editor. Escape followed by Tab leaves it by keyboard. */
+/** An editor of compose files. Escape followed by Tab leaves it by keyboard. */
 export default function Editor({ label, text, onChange }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const changed = useRef(onChange);
@@ -46,6 +56,7 @@ export default function Editor({ label, text, onChange }: EditorProps) {
           highlightActiveLine(),
           highlightSelectionMatches(),
           yaml(),
+          composeAssistance(),
           syntaxHighlighting(COLOURS),
           LOOK,
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),

@@ -17,3 +17,4 @@ export * from "./replicas.ts";
 export type { ComposeDocument, ComposeService } from "./schema.ts";
 export * from "./storages.ts";
 export { type ComposeVolume, folderName, volumesOf } from "./volume.ts";
+export { placeInProblem } from "./yaml-place.ts";

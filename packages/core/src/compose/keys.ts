@@ -116,6 +116,33 @@ export const COMPOSE_KEYS = {
 
 export type ComposePlace = keyof typeof COMPOSE_KEYS;
 
+/** A key that may be written at a place, for people who write a file. */
+export interface ComposeKey {
+  readonly name: string;
+  /** What Berth does instead of obeying it. */
+  readonly note: string | undefined;
+}
+
+/**
+ * The keys that a file may have below a path, without those that are refused.
+ * @param path Keys from the top, such as `["services", "web"]`. Where names are chosen freely, there are none.
+ */
+export function composeKeysAt(path: readonly string[]): readonly ComposeKey[] {
+  const place = placeAt(path);
+  if (place === undefined) return [];
+  const known: Keys = COMPOSE_KEYS[place];
+  return Object.entries(known).flatMap(([name, fate]) =>
+    fate === "refused" ? [] : [{ name, note: typeof fate === "object" ? fate.warning : undefined }],
+  );
+}
+
+function placeAt([section, name, part, ...rest]: readonly string[]): ComposePlace | undefined {
+  if (section === undefined) return "document";
+  if (name === undefined || rest.length > 0) return undefined;
+  if (part === undefined) return NAMED_PLACES.get(section);
+  return section === "services" ? SERVICE_PARTS.find((place) => place === part) : undefined;
+}
+
 interface ComposePart {
   readonly place: ComposePlace;
   /** Path in the file, e.g. `services.web.build`. */
@@ -167,19 +194,24 @@ const REFUSED: Readonly<Record<string, string>> = {
 };
 
 function partsOf(document: Document): readonly ComposePart[] {
-  const services = named(document.services, "services", "service");
+  const [services = [], ...others] = [...NAMED_PLACES].map(([path, place]) => named(document[path], path, place));
   return [
     { place: "document", path: "", value: document },
     ...services,
-    ...services.flatMap((service) =>
-      (["build", "deploy", "healthcheck"] as const).flatMap((key) => inner(service, key)),
-    ),
-    ...named(document.networks, "networks", "network"),
-    ...named(document.volumes, "volumes", "volume"),
-    ...named(document.secrets, "secrets", "secret"),
-    ...named(document.configs, "configs", "config"),
+    ...services.flatMap((service) => SERVICE_PARTS.flatMap((key) => inner(service, key))),
+    ...others.flat(),
   ];
 }
+
+/** Sections of named parts, the services first. */
+const NAMED_PLACES: ReadonlyMap<string, ComposePlace> = new Map([
+  ["services", "service"],
+  ["networks", "network"],
+  ["volumes", "volume"],
+  ["secrets", "secret"],
+  ["configs", "config"],
+]);
+const SERVICE_PARTS = ["build", "deploy", "healthcheck"] as const satisfies readonly ComposePlace[];
 
 const named = (section: unknown, path: string, place: ComposePlace): readonly ComposePart[] =>
   Object.entries(recordOf(section)).map(([name, value]) => ({

@@ -5,6 +5,7 @@ import { isDomainError } from "../errors.ts";
 import { serviceSource } from "../service/service-source.ts";
 import { interpolatedDocument } from "./mounted-content.ts";
 import { type Compose, parseCompose } from "./parse.ts";
+import { placeInProblem } from "./yaml-place.ts";
 
 function parsed(text: string): Compose {
   const compose = parseCompose(text);
@@ -149,6 +150,7 @@ services:
     const [problem] = problemsOf(text);
     expect(problem).toContain(sentence);
     expect(problem).toMatch(new RegExp(`\\. See line ${line}, column ${column}\\.$`));
+    expect(placeInProblem(problem ?? "")).toEqual({ line, column });
   });
 
   test.each([

@@ -20,6 +20,12 @@ export function placeOf(contents: unknown, lines: LineCounter, path: string): st
   return ` See line ${line}, column ${col}.`;
 }
 
+/** The place that a problem of a file names, as `placeOf` and the parser write it. */
+export function placeInProblem(problem: string): { readonly line: number; readonly column: number } | undefined {
+  const [, line, column] = /\bline (\d+), column (\d+)\b/.exec(problem) ?? [];
+  return line === undefined ? undefined : { line: Number(line), column: Number(column) };
+}
+
 const SEGMENTS_MAX = 40; // A document is at most 32 levels deep.
 
 /** The node that the first segments name, and the remaining segments. */
