@@ -1,6 +1,6 @@
 import { Button, Group, Switch, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { memo, type ReactNode, type UIEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { plainText, spansOf } from "./ansi.ts";
 import { type Lines, type LogEntry, useVersion } from "./lines.ts";
 
@@ -31,6 +31,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   const [hasTimes, setTimes] = useState(true);
   const [isFollowing, setFollowing] = useState(true);
   const scroller = useRef<HTMLDivElement>(null);
+  const scrolled = useRef({ scrollTop: 0, scrollHeight: 0, clientHeight: 0 });
   // `version` changes whenever `lines` does.
   const shown = useMemo(
     () => (wanted === "" ? lines.all : lines.all.filter(({ text }) => plainText(text).toLowerCase().includes(wanted))),
@@ -45,6 +46,14 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   useEffect(() => {
     if (isFollowing && shown.length > 0) virtual.scrollToIndex(shown.length - 1, { align: "end" });
   }, [isFollowing, shown.length, virtual, version]);
+
+  /** Keys and the scroll bar move up without any other event. Fewer lines and a higher window do so too. */
+  const stopAbove = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent) => {
+    const before = scrolled.current;
+    scrolled.current = { scrollTop, scrollHeight, clientHeight };
+    const isOfUser = scrollHeight >= before.scrollHeight && clientHeight <= before.clientHeight;
+    if (isOfUser && scrollTop < before.scrollTop) setFollowing(false);
+  };
 
   const download = () => {
     const text = lines.all
@@ -104,6 +113,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
         aria-label={label}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be focusable for keyboard users.
         tabIndex={0}
+        onScroll={stopAbove}
         onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
       >
         {shown.length === 0 ? (
