@@ -103,12 +103,12 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await tries.getByRole("row", { name: /Restore.*(Finished|Succeeded)/ }).waitFor();
 
     // Of the next backup, restoring a single row takes an hour.
-    const { internal_db_url = "" } = await client.databases.get.query({ uuid });
+    const { internal_db_url: url } = await client.databases.get.query({ uuid });
     const endless = (work: string) =>
       `create or replace function endless(int) returns boolean language plpgsql as $$ begin ${work}; return true; end $$`;
     const table = ["create table slow (id int check (endless(id)))", "insert into slow values (1)"];
     const statements = [endless("null"), ...table, endless("perform pg_sleep(3600)")];
-    await execIn(docker, uuid, ["psql", internal_db_url, ...statements.map((each) => `--command=${each}`)]);
+    await execIn(docker, uuid, ["psql", url ?? "", ...statements.map((each) => `--command=${each}`)]);
     await page.getByRole("button", { name: "Back up now" }).click();
     await backups.getByRole("button", { name: "Drill" }).nth(2).waitFor();
     await backups.getByRole("button", { name: "Drill" }).first().click();

@@ -43,9 +43,7 @@ const create = {
   },
 } satisfies Record<ResourceKind, object>;
 
-export const storages = perKind(["application", "service", "database"], (kind) => ({
-  ...create[kind],
-
+const others = perKind(["application", "service", "database"], (kind) => ({
   list: onResource(kind, {
     method: "GET",
     path: "/storages",
@@ -93,3 +91,10 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     .output(Message)
     .mutation(({ ctx, input: { uuid, storage_uuid } }) => ctx.control.storages.delete({ kind, uuid }, storage_uuid)),
 }));
+
+// Written out, so that each kind has the input of its own creation for typed clients.
+export const storages = {
+  application: { ...create.application, ...others.application },
+  service: { ...create.service, ...others.service },
+  database: { ...create.database, ...others.database },
+};
