@@ -219,8 +219,8 @@ describe("dumping and restoring", () => {
     [
       "mysql",
       {
-        one: ["mysqldump", ...mysqlFlags, "shop"],
-        all: ["mysqldump", ...mysqlFlags, "--all-databases"],
+        one: ["mysqldump", ...mysqlFlags, "--set-gtid-purged=OFF", "shop"],
+        all: ["mysqldump", ...mysqlFlags, "--set-gtid-purged=OFF", "--all-databases"],
         back: ["mysql", "--user=root", "shop"],
         allBack: ["mysql", "--user=root"],
       },

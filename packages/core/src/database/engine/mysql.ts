@@ -80,7 +80,7 @@ const changesWith =
 
 /** MariaDB understands the same options; its programs have other names. */
 function dumpsWith<const Name extends string>(
-  programs: { readonly dump: string; readonly client: string },
+  programs: { readonly dump: string; readonly client: string; readonly dumpFlags: readonly string[] },
   names: Readonly<Record<"rootPassword" | "mainDatabase" | "user" | "password", Name>>,
 ): DumpCommands<Record<Name, EngineField>> {
   type Values = EngineValues<Record<Name, EngineField>>;
@@ -88,14 +88,15 @@ function dumpsWith<const Name extends string>(
     argv: [program, "--user=root", ...args],
     variables: given({ MYSQL_PWD: values[names.rootPassword] }),
   });
+  const dumpFlags = [...DUMP_FLAGS, ...programs.dumpFlags];
   return {
     formats: { one: SQL, all: SQL },
     separator: ",",
     hasCollections: false,
     mainField: names.mainDatabase,
     isRestoreAtomic: false,
-    dump: (values, { database }) => command(values, programs.dump, ...DUMP_FLAGS, database),
-    dumpAll: (values) => command(values, programs.dump, ...DUMP_FLAGS, "--all-databases"),
+    dump: (values, { database }) => command(values, programs.dump, ...dumpFlags, database),
+    dumpAll: (values) => command(values, programs.dump, ...dumpFlags, "--all-databases"),
     restore: (values, { into }) => command(values, programs.client, into),
     restoreAll: (values) => command(values, programs.client),
     keepLogin: (values) => {
@@ -169,7 +170,8 @@ export const mysql = engineRow({
   health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
   client: ({ mysql_root_password, mysql_database }) => clientOf("mysql", mysql_root_password, mysql_database),
   dumps: dumpsWith(
-    { dump: "mysqldump", client: "mysql" },
+    // A dump with the transactions' numbers could only be restored into a server that has not executed them.
+    { dump: "mysqldump", client: "mysql", dumpFlags: ["--set-gtid-purged=OFF"] },
     {
       rootPassword: "mysql_root_password",
       mainDatabase: "mysql_database",
@@ -214,7 +216,7 @@ export const mariadb = engineRow({
   health: () => ["healthcheck.sh", "--connect", "--innodb_initialized"],
   client: ({ mariadb_root_password, mariadb_database }) => clientOf("mariadb", mariadb_root_password, mariadb_database),
   dumps: dumpsWith(
-    { dump: "mariadb-dump", client: "mariadb" },
+    { dump: "mariadb-dump", client: "mariadb", dumpFlags: [] },
     {
       rootPassword: "mariadb_root_password",
       mainDatabase: "mariadb_database",
