@@ -45,6 +45,8 @@ export function siteHandlers(
         // Long enough for a container that restarts at once, or until its successor's address is known.
         try_duration: "3s",
         try_interval: "100ms",
+        // Only what could not be sent is sent again: a request that ends its application would end it several times.
+        retry_match: NEVER,
       },
       transport: files.length === 1 ? TRANSPORT : spansMachines ? LOSABLE_TRANSPORT : SEVERAL_TRANSPORT,
       ...(files.length > 1 && { health_checks: { passive: PASSIVE_CHECK } }),
@@ -103,6 +105,9 @@ const authentication = ({ username, passwordHash }: { readonly username: string;
 });
 
 const COMPRESSION = { handler: "encode", encodings: { gzip: {}, zstd: {} }, prefer: ["zstd", "gzip"] };
+
+/** By default Caddy repeats a GET whose connection broke. */
+const NEVER = [{ method: ["NONE"] }];
 
 const TRANSPORT = {
   protocol: "http",

@@ -136,6 +136,16 @@ export function requestGuarantees(bed: ConformanceBed): void {
     expect(await text(answer)).toBe("begun,done");
   });
 
+  test("a request that ends its application is not sent again", async () => {
+    let count = 0;
+    const ending = await upstream((request) => {
+      count += 1;
+      request.socket.destroy();
+    });
+    await bed.proxy.put(site("a", [ending]));
+    expect([(await get("a.test")).status, count]).toEqual([502, 1]);
+  });
+
   test("a large body arrives whole, both ways", async () => {
     const mirror = await upstream((request, response) => void request.pipe(response));
     await bed.proxy.put(site("a", [mirror]));
