@@ -134,6 +134,14 @@ describe("the proxy with the public ports", () => {
     expect(embedded.kept.get("shop")?.upstreams).toEqual([{ host: "127.0.0.1", port: 40_002 }]);
   });
 
+  test("serves processes from the moment in which the first container starts it", async () => {
+    await processes.put(siteOf("hello", "hello.localhost"));
+    await door.sync([]);
+    await door.put(CONTAINER);
+    expect([...front.kept.keys()]).toEqual(["container", "hello"]);
+    expect(processes.publicUrl("http://hello.localhost")).toBe("front of hello.localhost");
+  });
+
   test("is not started for a name of this machine alone, and serves it once it runs", async () => {
     await processes.put(siteOf("hello", "hello.localhost"));
     await door.sync([]);

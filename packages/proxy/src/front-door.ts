@@ -63,6 +63,18 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
     told?.delete(siteId);
   };
 
+  const follow = async () => {
+    if (told === undefined) return;
+    const wanted = guests().filter(({ id }) => !own.has(id));
+    const ids = new Set(wanted.map(({ id }) => id));
+    // Removed first, since another guest may have got its name. One that fails does not hold back the others.
+    const gone = [...told.keys()].filter((id) => !ids.has(id));
+    const changes = [...gone.map((id) => () => remove(id)), ...wanted.map((site) => () => put(site))];
+    const failures: unknown[] = [];
+    for (const change of changes) await change().catch((cause: unknown) => failures.push(cause));
+    if (failures.length > 0) throw failures[0];
+  };
+
   return {
     get capabilities() {
       return proxy.capabilities;
@@ -94,9 +106,13 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
       }),
     put: (site) =>
       inTurn(async () => {
+        const wasServing = isServing === true;
         await noting(() => proxy.put(site));
         own.add(site.id);
         told?.delete(site.id);
+        // The first site started the proxy, at whose ports guests are opened from now on. The next synchronisation tells
+        // again what fails.
+        if (!wasServing) await follow().catch(() => undefined);
       }),
     delete: (siteId) =>
       inTurn(async () => {
@@ -108,18 +124,7 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
       }),
     putGuest: (site) => inTurn(() => put(site)),
     deleteGuest: (siteId) => inTurn(() => remove(siteId)),
-    followGuests: () =>
-      inTurn(async () => {
-        if (told === undefined) return;
-        const wanted = guests().filter(({ id }) => !own.has(id));
-        const ids = new Set(wanted.map(({ id }) => id));
-        // Removed first, since another guest may have got its name. One that fails does not hold back the others.
-        const gone = [...told.keys()].filter((id) => !ids.has(id));
-        const changes = [...gone.map((id) => () => remove(id)), ...wanted.map((site) => () => put(site))];
-        const failures: unknown[] = [];
-        for (const change of changes) await change().catch((cause: unknown) => failures.push(cause));
-        if (failures.length > 0) throw failures[0];
-      }),
+    followGuests: () => inTurn(follow),
     inFlight: (upstream) => proxy.inFlight(upstream),
     answered: () => proxy.answered(),
     publicUrl: (url) => proxy.publicUrl(url),
