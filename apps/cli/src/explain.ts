@@ -125,7 +125,7 @@ const FIELD_STEPS: Readonly<Record<string, string>> = {
 
 /** No ability implies another, so the ones that most commands need are suggested together with the missing one. */
 function abilitiesWith(message: string): string {
-  const missing = /permissions: (\S+)$/.exec(message)?.[1];
+  const missing = /permissions: ([\w:]+)/.exec(message)?.[1];
   const abilities = missing === "root" ? ["root"] : new Set(["read", "write", "deploy", ...(missing ? [missing] : [])]);
   return `--abilities ${[...abilities].join(",")}`;
 }

@@ -65,6 +65,8 @@ export interface ReleaseState extends ReleaseRef {
   readonly startedAt: Date | null;
   /** Result of its own health check, such as the image's HEALTHCHECK; missing without one. */
   readonly health?: Health | "starting";
+  /** What its own check printed when it failed last, shortened; only while it is unhealthy. */
+  readonly healthOutput?: string;
   /** The current and the wanted name of its container, where it has a lasting name once it is live. */
   readonly containerName?: { readonly now: string; readonly wanted: string };
   /** Why it cannot run now, and what to do, as far as the engine knows. */
@@ -89,6 +91,8 @@ export interface ReleaseContainer {
   readonly number?: number;
   readonly state: ContainerState;
   readonly health?: Health | "starting";
+  /** As in `ReleaseState`. */
+  readonly healthOutput?: string;
   readonly restartCount: number;
   /** Exit code of the last run that ended. */
   readonly exitCode: number | null;

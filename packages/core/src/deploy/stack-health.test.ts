@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seen } from "./plan.fixture.ts";
 import type { ReleaseContainer } from "./release.ts";
-import { failingContainer, runsOf, stackCrash, stackProblem } from "./stack-health.ts";
+import { failingContainer, runsOf, stackCrash, stackFailedCheck, stackProblem } from "./stack-health.ts";
 
 const container = (change: Partial<ReleaseContainer> = {}): ReleaseContainer => ({
   name: "web",
@@ -31,7 +31,7 @@ describe("a stack that was just started", () => {
     [
       "fails with a check",
       [container({ health: "unhealthy" })],
-      "container web: its HEALTHCHECK fails",
+      undefined,
       "container web has not passed its HEALTHCHECK yet",
     ],
     [
@@ -83,6 +83,15 @@ describe("a stack that was just started", () => {
     expect(failingContainer(seen("d1", { containers: [container(), waits] }))).toBe("db");
     expect(failingContainer(seen("d1", { containers: [container()] }))).toBeUndefined();
     expect(failingContainer(seen("d1"))).toBeUndefined();
+  });
+
+  test("fails where the check of a container that runs fails, and blames that one", () => {
+    const failing = container({ name: "db", health: "unhealthy" });
+    const state = seen("d1", { containers: [container({ health: "starting" }), failing] });
+    expect(stackFailedCheck(state)).toBe("container db: its HEALTHCHECK fails");
+    expect(failingContainer(state)).toBe("db");
+    const ended = container({ state: "restarting", health: "unhealthy", exitCode: 1 });
+    expect(stackFailedCheck(seen("d1", { containers: [ended] }))).toBeUndefined();
   });
 
   test("that restarts again and again has crashed", () => {

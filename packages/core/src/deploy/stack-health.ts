@@ -10,12 +10,22 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
   return crash === undefined ? undefined : `container ${name}: ${crash}`;
 }
 
+/** Which container of a stack fails its own check; `undefined` if none does. */
+export function stackFailedCheck(state: ReleaseState | undefined): string | undefined {
+  const failing = state?.containers === undefined ? undefined : countedOf(state).find(failsOwnCheck);
+  return failing && `container ${containerTitle(failing)}: its HEALTHCHECK fails`;
+}
+
 /** The title of the container to blame for a failure; `undefined` if none of several is in trouble. */
 export function failingContainer(state: ReleaseState | undefined): string | undefined {
   if (state?.containers === undefined) return undefined;
   const counted = countedOf(state);
-  const problems = [containerCrash, (one: ReleaseContainer) => containerProblem(one, STEADY_SECONDS)];
-  const [failing] = problems.flatMap((problem) => counted.filter((one) => problem(one) !== undefined));
+  const problems = [
+    (one: ReleaseContainer) => containerCrash(one) !== undefined,
+    failsOwnCheck,
+    (one: ReleaseContainer) => containerProblem(one, STEADY_SECONDS) !== undefined,
+  ];
+  const [failing] = problems.flatMap((hasProblem) => counted.filter(hasProblem));
   return failing && containerTitle(failing);
 }
 
@@ -48,11 +58,11 @@ function countedOf({ containers = [] }: ReleaseState): readonly ReleaseContainer
 export const hasDoneItsWork = ({ state, exitCode }: ReleaseContainer): boolean => state === "exited" && exitCode === 0;
 
 function containerCrash(container: ReleaseContainer): string | undefined {
-  if (hasDoneItsWork(container)) return undefined;
-  // The engine calls a container unhealthy, too, that has ended and will be restarted.
-  if (container.state === "running" && container.health === "unhealthy") return "its HEALTHCHECK fails";
-  return crashOf(container);
+  return hasDoneItsWork(container) ? undefined : crashOf(container);
 }
+
+/** The engine calls a container unhealthy, too, that has ended and will be restarted. */
+const failsOwnCheck = ({ state, health }: ReleaseContainer): boolean => state === "running" && health === "unhealthy";
 
 function containerProblem(container: ReleaseContainer, ranSeconds: number): string | undefined {
   if (hasDoneItsWork(container)) return undefined;

@@ -24,6 +24,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
   const status = info.State.Status;
   const state = isState(status) ? status : "dead";
   const health = healthOf(info);
+  const healthOutput = healthOutputOf(info);
   const lastingName = labelOf(info.Config.Labels, LABELS.lastingName);
   return {
     ...ref,
@@ -33,6 +34,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
     exitCode: hasEnded(state) ? info.State.ExitCode : (lastExitCode ?? null),
     startedAt: dateOf(info.State.StartedAt),
     ...(health === undefined ? {} : { health }),
+    ...(healthOutput === undefined ? {} : { healthOutput }),
     ...(lastingName === undefined ? {} : { containerName: { now: nameOf(info), wanted: lastingName } }),
   };
 }
@@ -66,6 +68,7 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     ...identityOf(Labels, slot),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),
+    ...(state.healthOutput === undefined ? {} : { healthOutput: state.healthOutput }),
     restartCount: state.restartCount,
     exitCode: state.exitCode,
     startedAt: state.startedAt,
@@ -169,6 +172,14 @@ function healthOf({ State }: ContainerInspectInfo): Health | "starting" | undefi
   const status = State.Health?.Status;
   return status === "healthy" || status === "unhealthy" || status === "starting" ? status : undefined;
 }
+
+function healthOutputOf({ State }: ContainerInspectInfo): string | undefined {
+  if (State.Health?.Status !== "unhealthy") return undefined;
+  const text = State.Health.Log.at(-1)?.Output.trim() ?? "";
+  return text === "" ? undefined : text.slice(0, HEALTH_OUTPUT_LENGTH_MAX);
+}
+
+const HEALTH_OUTPUT_LENGTH_MAX = 1000;
 
 /** Go's zero time means never. */
 function dateOf(text: string): Date | null {

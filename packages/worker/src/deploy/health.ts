@@ -28,6 +28,7 @@ import {
   type Step,
   silentUrls,
   stackCrash,
+  stackFailedCheck,
   stackProblem,
   type Upstream,
 } from "@berth/core/deploy";
@@ -65,6 +66,8 @@ export const health: Step<StepContext, Started, Healthy> = {
       const isStack = state !== undefined && replicas === undefined;
       const crash = state?.containers === undefined ? crashOf(state, crashesMax) : stackCrash(state);
       if (crash !== undefined) throw await crashed(ctx, crash, failingContainer(state));
+      const failedCheck = stackFailedCheck(state);
+      if (failedCheck !== undefined) throw await unhealthy(ctx, state, failedCheck, elapsedSeconds);
 
       if (isWaiting(state)) await ctx.adapters.engine.containers?.requireNodes?.(ctx.ref);
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
@@ -236,7 +239,16 @@ async function unhealthy(
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
   const container = failingContainer(state);
+  sayCheckOutput(ctx, state);
   return await failure(ctx, "deploy.unhealthy", () => (advice === undefined ? told : `${told} ${advice}`), container);
+}
+
+/** What the release's own check printed, which says why it fails. */
+function sayCheckOutput({ say, io }: StepContext, state: ReleaseState | undefined): void {
+  const [failing] = [state, ...(state?.containers ?? [])].filter((one) => one?.healthOutput !== undefined);
+  if (failing?.healthOutput === undefined) return;
+  say("Its HEALTHCHECK printed:", "stderr");
+  for (const line of failing.healthOutput.split("\n")) io.onLine(line, "stderr");
 }
 
 /** Where releases share the ports of the machine, another one may hold the port that it insists on. */
