@@ -9,6 +9,7 @@ import { withoutContents } from "./mounted-content.ts";
 import { recordOf } from "./record.ts";
 import { replicasOf, replicasProblem, withInheritedScale } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
+import { composeValueProblems } from "./value-problems.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
 import { readWrittenJson, readYaml, type YamlValue } from "./yaml.ts";
@@ -187,6 +188,7 @@ function* problemsOf(document: ComposeDocument): Generator<string, void> {
   }
   for (const [name, service] of entries) yield* serviceProblems(name, service);
   yield* composeKeyProblems(document);
+  yield* composeValueProblems(document);
   yield* foreignFiles(document);
 }
 
