@@ -34,11 +34,11 @@ export async function answering(answers: Answers, sendFile?: (reply: ServerRespo
   const server = createServer(async (request, reply) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://berth");
     const body = await text(request);
-    const inputs = JSON.parse(body || searchParams.get("input") || "{}");
     if (sendFile !== undefined && pathname.startsWith("/api/v1/")) {
       called.push(pathname);
       return sendFile(reply, body);
     }
+    const inputs = JSON.parse(body || searchParams.get("input") || "{}");
     const paths = pathname.replace("/trpc/", "").split(",");
     called.push(...paths);
     reply.setHeader("content-type", "application/json");

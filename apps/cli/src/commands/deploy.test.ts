@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ranWith } from "../answers.fixture.ts";
+import { answering, Refusal, ranWith } from "../answers.fixture.ts";
+import { linkPath, readLinks, saveLink } from "../application-link.ts";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
 
 test("a folder in place of a repository's address is refused, and both that could be meant are named", async () => {
@@ -71,6 +72,45 @@ describe("a folder that was not deployed as the application of its --name", () =
     const ran = await ranWith(located, words, { cwd: folder.path });
     expect([ran.exitCode, ran.stdout]).toEqual([2, ""]);
     expect(ran.stderr).toContain("shop is on the server docker and is not moved by --server.");
+  });
+});
+
+describe("a folder that is deployed to another application with --app", () => {
+  async function deployed(linked: string | undefined, isAccepted: boolean) {
+    using folder = temporaryFolder({ "index.html": "" });
+    const named = (uuid: string) => ({ uuid, name: `app-${uuid}`, source: "upload", environment_name: "x", urls: [] });
+    const answers = {
+      "applications.list": () => [named("dock")],
+      "applications.get": ({ uuid }: Readonly<Record<string, unknown>>) => {
+        if (uuid === "gone") throw new Refusal("Application not found.", "not_found", 404);
+        return named(String(uuid));
+      },
+      deploy: () => {
+        if (!isAccepted) throw new Refusal("The server is not reachable.", "server.unreachable");
+        return { deployments: [{ deployment_uuid: "d1", resource_uuid: "dock", message: "Queued." }] };
+      },
+    };
+    await using server = await answering(answers, (reply) => void reply.writeHead(204).end());
+    if (linked !== undefined) await saveLink(folder.path, { url: server.url, uuid: linked, name: `app-${linked}` });
+    const ran = await server.run(["deploy", folder.path, "--app", "app-dock", "--detach"]);
+    const links = (await readLinks(folder.path)) ?? [];
+    const remains = `${folder.path} remains the folder of app-static: --app is for this deployment only.\n`;
+    return {
+      exitCode: ran.exitCode,
+      link: links.map(({ uuid }) => uuid).join(),
+      isRemembered: ran.stdout.includes(`Remembered it in ${linkPath(folder.path)}\n`),
+      isKept: ran.stdout.includes(remains),
+    };
+  }
+
+  test.each<[string, string | undefined, boolean, object]>([
+    ["remains that of its own one", "static", true, { link: "static", isRemembered: false, isKept: true }],
+    ["is remembered where it has none", undefined, true, { link: "dock", isRemembered: true, isKept: false }],
+    ["is remembered where its own one is deleted", "gone", true, { link: "dock", isRemembered: true, isKept: false }],
+    ["says nothing where it is its own", "dock", true, { link: "dock", isRemembered: false, isKept: false }],
+    ["is not remembered where nothing is deployed", undefined, false, { link: "", isRemembered: false, isKept: false }],
+  ])("%s", async (_what, linked, isAccepted, expected) => {
+    expect(await deployed(linked, isAccepted)).toEqual({ exitCode: isAccepted ? 0 : 1, ...expected });
   });
 });
 

@@ -75,15 +75,18 @@ async function deploy(session: Session, named: string | undefined, options: Depl
   const content = isUpload ? await pack(session, folder.path) : undefined;
   if (existing) await changeTarget(api, session, existing, options, settings);
   const target = existing ?? (await createTarget(api, session, folder, options, settings, content));
-  if (isUpload || folder.isNamed || (options.app === undefined && (await isCheckout(folder))))
-    await rememberTarget(api, session, folder, target);
+  const isRemembered = isUpload || folder.isNamed || (options.app === undefined && (await isCheckout(folder)));
+  // What was made exists already. Another application becomes the folder's own once its deployment is accepted.
+  if (isRemembered && existing === undefined) await rememberTarget(api, session, folder, target);
   if (variables.length > 0) {
     const save = (data: EnvCreate[]) => api.client.applications.envs.updateBulk.mutate({ uuid: target.uuid, data });
     await saveByKey(save, variables);
     session.output.line(`Set ${variables.map(({ key }) => printable(key)).join(", ")}`);
   }
   if (content) await upload(api, session, target.uuid, folder.path, content);
-  const exitCode = await start(api, session, target, options);
+  const accepted = await start(api, target, options);
+  if (isRemembered && existing !== undefined) await rememberTarget(api, session, folder, target, options);
+  const exitCode = await follow(api, session, target, accepted, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
   if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
   else await reportKept(api, session, folder, target);
@@ -131,8 +134,8 @@ const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
     () => false,
   );
 
-async function start(api: Api, session: Session, target: Target, options: DeployFlags): Promise<ExitCode> {
-  const { output } = session;
+/** @throws Failure when the server queues no deployment */
+async function start(api: Api, target: Target, options: DeployFlags) {
   const answer = await api.client.deploy.mutate({
     uuid: target.uuid,
     ...(options.force ? { force: true } : {}),
@@ -142,16 +145,27 @@ async function start(api: Api, session: Session, target: Target, options: Deploy
   if (entry?.deployment_uuid === undefined) {
     throw new Failure(printable(entry?.message ?? "The server queued no deployment."));
   }
-  if (options.detach) {
+  return { answer, message: entry.message, uuid: entry.deployment_uuid };
+}
+
+async function follow(
+  api: Api,
+  session: Session,
+  target: Target,
+  { answer, message, uuid }: Awaited<ReturnType<typeof start>>,
+  { detach }: DeployFlags,
+): Promise<ExitCode> {
+  const { output } = session;
+  if (detach) {
     output.show(answer, () => {
-      output.line(`Queued deployment ${entry.deployment_uuid}`);
-      output.line(`Follow it with: berth logs --deployment ${entry.deployment_uuid} -f`);
+      output.line(`Queued deployment ${uuid}`);
+      output.line(`Follow it with: berth logs --deployment ${uuid} -f`);
     });
     return EXIT.ok;
   }
   output.json(answer);
-  output.line(`${printable(entry.message)} ${output.colors.dim(entry.deployment_uuid)}`);
-  const exitCode = await followDeployment(api, session, entry.deployment_uuid);
+  output.line(`${printable(message)} ${output.colors.dim(uuid)}`);
+  const exitCode = await followDeployment(api, session, uuid);
   if (exitCode === EXIT.ok) await printUrls(api, session, target);
   return exitCode;
 }

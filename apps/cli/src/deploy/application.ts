@@ -320,15 +320,26 @@ function repositoryName(repository: string): string {
   return last.replace(/\.git$/, "") || "application";
 }
 
-/** Stores a link in the folder, so that the next deployment finds the application. */
+/**
+ * Stores a link in the folder, so that the next deployment finds the application. Where the folder belongs to another
+ * one, `--app` means this deployment alone.
+ */
 export async function rememberTarget(
-  { connection }: Api,
+  api: Api,
   { output }: Session,
   { path, links }: DeployFolder,
   { uuid, name }: Target,
+  { app }: Pick<DeployOptions, "app"> = {},
 ): Promise<void> {
+  const { url } = api.connection;
   const known = links.find((link) => link.uuid === uuid);
-  if (known && known.url === connection.url && known.name === name) return;
-  await saveLink(path, { url: connection.url, uuid, name });
+  if (known && known.url === url && known.name === name) return;
+  const others = links.filter((link) => link.url === url && link.uuid !== uuid);
+  const owner = app === undefined ? undefined : await linkedApplication(api, others);
+  if (owner !== undefined) {
+    output.line(`${path} remains the folder of ${printable(owner.name)}: --app is for this deployment only.`);
+    return;
+  }
+  await saveLink(path, { url, uuid, name });
   if (!known) output.line(`Remembered it in ${linkPath(path)}`);
 }
