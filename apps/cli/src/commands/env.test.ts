@@ -52,6 +52,30 @@ test("env warns of references without a value when they are set, and in the list
   expect([set.exitCode, set.stderr]).toEqual([0, "Warning: A: {{ team.NONE }} has no target.\n"]);
 });
 
+describe("env set of a name and a word", () => {
+  const answersOfPair = {
+    ...{ "databases.list": () => [], "services.list": () => [], "applications.envs.updateBulk": () => [] },
+    "applications.list": () => [{ uuid: "a1", name: "shop", environment_name: "production", urls: [] }],
+  };
+  test.each([
+    [
+      ["GREETING", "hello"],
+      "No application is called GREETING.\n  To set the variable GREETING, write GREETING=hello\n",
+    ],
+    [["my-app", "hello"], "hello has no value: standard input is empty."],
+    [["shop", "hello"], "hello has no value: standard input is empty."],
+  ])("%j says what is missing, and sets nothing", async (words, said) => {
+    const ran = await ranWith(answersOfPair, ["env", "set", ...words]);
+    expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(ran.called).not.toContain("applications.envs.updateBulk");
+  });
+
+  test("is a variable of that application whose value is read", async () => {
+    const ran = await ranWith(answersOfPair, ["env", "set", "shop", "SECRET"], { input: "s" });
+    expect(ran.called).toContain("applications.envs.updateBulk");
+  });
+});
+
 describe("the command that makes a change effective", () => {
   const restart = "Where only the running program reads it, this is enough: berth restart shop\n";
   const finished = { status: "finished" };

@@ -125,6 +125,10 @@ async function setVariables(
   const { output } = session;
   const { file, preview } = options;
   const { wanted, texts } = split(first, others, options);
+  // Before a value is asked for that was typed already.
+  const named = isPair(wanted, texts)
+    ? await ownerOf(session, wanted, options).catch(suggestPair(wanted, texts))
+    : undefined;
   const variables = await readVariables(session, texts, {
     file,
     mayAsk: texts.length === 1 && file === undefined,
@@ -132,7 +136,7 @@ async function setVariables(
   if (variables.length === 0) {
     throw usage("Nothing to set.", ["Write KEY=VALUE, or --file FILE with at least one variable in it."]);
   }
-  const { name, isShared, save, next } = await ownerOf(session, wanted, options);
+  const { name, isShared, save, next } = named ?? (await ownerOf(session, wanted, options));
   requireNoPreview(isShared, preview);
   const ofAll = valuesOf(FLAGS, options);
   const data = variables.map((each) => ({ ...each, ...ofAll, ...(preview ? { is_preview: true } : {}) }));
@@ -181,6 +185,18 @@ function split(first: string | undefined, others: readonly string[], options: Se
   if (isApp && isNamed(options)) throw usage(`"${printable(first)}" is not a variable. Write it as KEY=VALUE.`);
   return isApp ? { wanted: first, texts: others } : { wanted: undefined, texts: all };
 }
+
+/** `GREETING hello` may be a variable and its value. */
+const isPair = (wanted: string | undefined, [value, ...others]: readonly string[]): boolean =>
+  EnvCreate.shape.key.safeParse(wanted).success && value?.includes("=") === false && others.length === 0;
+
+const suggestPair =
+  (key = "", [value = ""]: readonly string[]) =>
+  (error: unknown): never => {
+    if (!(error instanceof Failure)) throw error;
+    const pair = `${printable(key)}=${printable(value)}`;
+    throw usage(error.message, [`To set the variable ${printable(key)}, write ${pair}`, ...error.details]);
+  };
 
 /** @param file In env format; `-` is standard input. */
 export async function readVariables(
