@@ -69,6 +69,10 @@ export const inFlags = (message: string, flagNames: ReadonlySet<string>): string
     .replace(/\b(Correct|Set) ([a-z_]+)\b/g, (_text: string, verb: string, field: string) => {
       return `${verb} ${flagOf(field, flagNames) ?? field}`;
     })
+    .replace(/\bwith `([a-z_]+)`/g, (text: string, field: string) => {
+      const flag = flagOf(field, flagNames);
+      return flag === undefined ? text : `with ${flag}`;
+    })
     // A word of several parts is a field's name, and never a word of the sentence.
     .replace(/(?<![\w-])[a-z]+(?:_[a-z]+)+\b/g, (field: string) => flagOf(field, flagNames) ?? field);
 

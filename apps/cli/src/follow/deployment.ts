@@ -2,6 +2,7 @@ import type { ErrorCode } from "@berth/core";
 import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";
+import { SETTING_FLAGS } from "../deploy/setting-flags.ts";
 import { inFlags } from "../explain.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { duration } from "../format.ts";
@@ -100,7 +101,7 @@ function result(state: FollowState, { output }: Session, uuid: string): ExitCode
 }
 
 /** Of `berth deploy`, which most deployments are followed by. */
-const SOURCE_FLAGS: ReadonlySet<string> = new Set(["git", "branch", "git-commit-sha", "base-directory"]);
+export const DEPLOY_FLAGS: ReadonlySet<string> = new Set(["git", "branch", ...SETTING_FLAGS.map(({ name }) => name)]);
 
 function explainFailure(state: FollowState, output: Session["output"], uuid: string): void {
   const { colors } = output;
@@ -113,7 +114,11 @@ function explainFailure(state: FollowState, output: Session["output"], uuid: str
   }
   const reason = state.error ?? step?.error ?? "The server gave no reason.";
   const where = step ? ` at "${STEP_TITLES[step.name]}"` : "";
-  output.line(colors.red(`The deployment failed${where}: ${printable(inFlags(reason, SOURCE_FLAGS))}`));
+  output.line(
+    colors.red(
+      `The deployment failed${where}: ${printable(step?.error_code === UNRECOGNISED ? reason : inFlags(reason, DEPLOY_FLAGS))}`,
+    ),
+  );
   // Its sentence is all there is to read, and a new application is removed again.
   if (step?.error_code !== UNRECOGNISED) output.line(`The whole log:  berth logs --deployment ${uuid}`);
 }

@@ -1,9 +1,11 @@
 import type { DeploymentEvent } from "@berth/core/deploy";
 import pico from "picocolors";
 import { describe, expect, test } from "vitest";
+import { inFlags } from "../explain.ts";
 import { Failure } from "../failure.ts";
 import { output } from "../output.ts";
 import { screen } from "../screen.fixture.ts";
+import { DEPLOY_FLAGS } from "./deployment.ts";
 import { BEGAN, lineEvent, stateEvent } from "./events.fixture.ts";
 import { cut, frame } from "./frame.ts";
 import { apply, failedStep, INITIAL_STATE, LINES_KEPT } from "./state.ts";
@@ -200,4 +202,9 @@ describe("following a stream", () => {
     handlers.onError(new Error("Deployment not found."));
     await expect(done).rejects.toThrow("Deployment not found.");
   });
+});
+
+test("the reason of a failed deployment names the flags of berth deploy", () => {
+  const reason = "The Dockerfile is not in the source. Correct dockerfile_location or base_directory.";
+  expect(inFlags(reason, DEPLOY_FLAGS)).toContain("Correct --dockerfile-location or --base-directory.");
 });
