@@ -11,6 +11,8 @@ export interface Candidate {
 export interface ChooseOptions<T> {
   /** Kind of object, such as `application`. */
   readonly thing: string;
+  /** What a candidate has in place of a uuid, such as `number`. */
+  readonly id?: string;
   /** Distinguishes candidates with the same name: `Shop/production`. */
   readonly describe?: (candidate: T) => string;
 }
@@ -62,10 +64,13 @@ export function matchingCandidates<T extends Candidate>(wanted: string, candidat
 const sameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 function ambiguous<T extends Candidate>(wanted: string, found: readonly T[], options: ChooseOptions<T>): Failure {
-  return new Failure(`${found.length} ${options.thing}s are called ${printable(wanted)}. Name one by its uuid:`, {
-    exitCode: EXIT.usage,
-    details: found.slice(0, CANDIDATES_SHOWN).map((candidate) => line(candidate, options)),
-  });
+  return new Failure(
+    `${found.length} ${options.thing}s are called ${printable(wanted)}. Name one by its ${options.id ?? "uuid"}:`,
+    {
+      exitCode: EXIT.usage,
+      details: found.slice(0, CANDIDATES_SHOWN).map((candidate) => line(candidate, options)),
+    },
+  );
 }
 
 function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): Failure {

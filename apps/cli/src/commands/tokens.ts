@@ -1,7 +1,8 @@
 import { TokenCreate } from "@berth/core/team";
 import type { Command } from "commander";
+import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
-import { usage } from "../failure.ts";
+import type { Api } from "../connection/api.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { ago } from "../format.ts";
 import { cell } from "../output.ts";
@@ -17,8 +18,9 @@ export function define(command: Command, bind: Bind): void {
   create.action(bind(createToken));
   command
     .command("revoke")
+    .aliases(["delete", "rm", "remove"])
     .description("Revoke a token. It stops working at once.")
-    .argument("<id>", "its number: the part of its text before the |")
+    .argument("<token>", "its name, or its number: the part of its text before the |")
     .action(bind(revoke));
 }
 
@@ -52,10 +54,20 @@ async function createToken(session: Session, name: string, options: Record<strin
   });
 }
 
-async function revoke(session: Session, id: string): Promise<void> {
+async function revoke(session: Session, wanted: string): Promise<void> {
   const { output } = session;
-  if (!/^\d{1,15}$/.test(id)) throw usage(`"${printable(id)}" is not the number of a token. berth tokens lists them.`);
   const { client } = await session.connect();
-  const answer = await client.tokens.revoke.mutate({ id: Number(id) });
+  const answer = await client.tokens.revoke.mutate({ id: await idOf(client, wanted) });
   output.show(answer, () => output.line(printable(answer.message)));
+}
+
+/** @throws Failure where no token, or several, are called so */
+async function idOf(client: Api["client"], wanted: string): Promise<number> {
+  if (/^\d{1,15}$/.test(wanted)) return Number(wanted);
+  const tokens = await client.tokens.list.query({});
+  return choose(
+    wanted,
+    tokens.map(({ id, name }) => ({ id, name, uuid: String(id) })),
+    { thing: "token", id: "number" },
+  ).id;
 }
