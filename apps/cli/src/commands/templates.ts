@@ -11,6 +11,8 @@ export function define(command: Command, bind: Bind): void {
 export const defineTemplates = (command: Command, bind: Bind): void =>
   void command
     .description("List the one-click services.")
+    .command("list", { isDefault: true })
+    .description("List the one-click services.")
     .option("--search <words>", "only those whose type, slogan, category or tags contain all of these words")
     .action(bind(list));
 
