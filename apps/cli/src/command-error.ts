@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { VERSION_FLAGS, wordsOf } from "./argv.ts";
-import { createHint, groupHint, habitOf } from "./habits.ts";
+import { createHint, groupHint, habitOf, settingsHint } from "./habits.ts";
 import { printable } from "./printable.ts";
 
 interface Commands {
@@ -19,7 +19,8 @@ export function commandError(text: string, argv: readonly string[], { program, o
     return [text.trimEnd(), versionHint(command), ""].join("\n");
   if (text.startsWith("error: unknown option '") && command.usage().includes(" -- "))
     return [text.trimEnd(), `What follows -- belongs to the command: ${pathOf(command)} ${PASSED_ON}`, ""].join("\n");
-  const flag = flagHint(/^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "", command);
+  const unknownFlag = /^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "";
+  const flag = STATEMENT_FLAGS.includes(unknownFlag) ? statementHint(command, argv) : flagHint(unknownFlag, command);
   if (flag !== undefined) return [text.trimEnd(), flag, ""].join("\n");
   if (text.startsWith("error: unknown command") && command !== program)
     return [text.trimEnd(), `${pathOf(command)} is followed by one of: ${namesIn(command)}`, ""].join("\n");
@@ -27,7 +28,9 @@ export function commandError(text: string, argv: readonly string[], { program, o
   const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
   if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) {
     const isOfArguments = /^error: (too many arguments|missing required argument)/.test(text);
-    return isOfArguments ? [text.trimEnd(), `Usage: ${pathOf(command)} ${command.usage()}`, ""].join("\n") : text;
+    if (!isOfArguments) return text;
+    const hint = statementHint(command, argv) ?? `Usage: ${pathOf(command)} ${command.usage()}`;
+    return [text.trimEnd(), hint, ""].join("\n");
   }
   const hint = group === undefined ? [] : hintFor(group, [word, ...others], { program, ofApplications });
   return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
@@ -38,6 +41,18 @@ function flagHint(unknown: string, { options }: Command): string | undefined {
   const [, hint] = FLAG_HABITS.find(([flags, hint]) => flags.includes(unknown) && options.some(isNamedIn(hint))) ?? [];
   return hint;
 }
+
+/** What was typed after the name of a database, as the flag by which its client gets it. */
+function statementHint(command: Command, argv: readonly string[]): string | undefined {
+  const isClient = command.options.some(({ short, long }) => short === "-c" && long === "--command");
+  const words = wordsOf(argv).slice(pathOf(command).split(" ").length - 1);
+  const [name, ...statement] = words.map(printable);
+  if (!isClient || name === undefined || statement.length === 0) return undefined;
+  const quoted = statement.join(" ").replaceAll("'", "'\\''");
+  return `To run one statement: ${pathOf(command)} ${name} --command '${quoted}'`;
+}
+
+const STATEMENT_FLAGS = ["-e", "--execute", "--eval", "-q", "--query"];
 
 const isNamedIn =
   (hint: string) =>
@@ -90,9 +105,11 @@ function hintFor(
   const owner = OWNER_FLAGS[group.name()];
   if (owner !== undefined && isGroupOf(program, "env", word))
     return [`Variables: berth env list ${owner} NAME, berth env set KEY=VALUE ${owner} NAME`];
+  const habit = groupHint(group.name(), word, others.map(printable));
+  if (habit !== undefined) return [habit];
   const creating = createHint(group.name(), word);
   if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
-  const other = groupHint(group.name(), word, printable(others[0] ?? "NAME"));
+  const other = settingsHint(group.name(), word, printable(others[0] ?? "NAME"));
   if (other !== undefined && (isOfApplications || commandNamed(group, "update") !== undefined)) return [other];
   const name = printable(others.at(-1) ?? word);
   if (isOfApplications) return [`To show ${name}: berth app ${name}`];

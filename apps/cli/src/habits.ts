@@ -38,6 +38,7 @@ export const HABITS: Readonly<Record<string, string>> = {
     "Change settings with: berth applications update APP, berth db update NAME or berth services update NAME",
   ),
   ...each(["attach", "connect", "detach"], "Give an application the URL of a database with: berth db attach NAME APP"),
+  rename: renameHint("applications", "APP"),
   ...each(["get", "describe", "inspect", "show", "info"], "Show an application with: berth app APP"),
 };
 
@@ -50,17 +51,60 @@ export const createHint = (group: string, word: string): string | undefined => {
 };
 const CREATING: ReadonlySet<string> = new Set(["create", "add", "new", "make"]);
 
-/** What an unknown word after a group means in other tools; `undefined` for any other word. */
-export function groupHint(group: string, word: string, name: string): string | undefined {
+/**
+ * What an unknown word after a group means in other tools; `undefined` for any other word. The words that follow replace
+ * the placeholders of the hint: NAME, KEY=VALUE or FILE.
+ */
+export function groupHint(group: string, word: string, [first]: readonly string[]): string | undefined {
+  const [, hint] = GROUP_HABITS[group]?.find(([words]) => words.includes(word)) ?? [];
+  if (hint === undefined || first === undefined) return hint;
+  const placeholder = first.includes("=") ? "KEY=VALUE" : /NAME|FILE/.exec(hint)?.[0];
+  return placeholder === undefined ? hint : hint.replaceAll(placeholder, () => first);
+}
+
+/** The same of a group whose objects have settings. */
+export function settingsHint(group: string, word: string, name: string): string | undefined {
   const updating = group === "app" || group === "apps" ? "applications" : group;
-  if (word === "rename") return `To change its name: berth ${updating} update ${name} --name NEW`;
+  if (word === "rename") return renameHint(updating, name);
   if (word === "edit" || word === "update")
     return `To change its settings: berth ${updating} update ${name}, with flags that --help lists`;
-  if (group === "databases" && CLIENT_WORDS.has(word))
-    return `To open its client: berth db psql ${name} (or mysql, mongosh, redis-cli, clickhouse-client)`;
   return undefined;
 }
-const CLIENT_WORDS: ReadonlySet<string> = new Set(["shell", "console", "connect", "client", "cli", "exec"]);
+
+function renameHint(group: string, name: string): string {
+  return `To change its name: berth ${group} update ${name} --name NEW`;
+}
+
+const openWith = (client: string) => `To open its client: berth db ${client} NAME`;
+
+const GROUP_HABITS: Readonly<Record<string, readonly (readonly [words: readonly string[], hint: string])[]>> = {
+  databases: [
+    [
+      ["shell", "console", "connect", "client", "cli", "exec"],
+      `${openWith("psql")} (or mysql, mongosh, redis-cli, clickhouse-client)`,
+    ],
+    [["postgres", "postgresql", "pg"], openWith("psql")],
+    [["mariadb"], openWith("mysql")],
+    [["mongo", "mongodb"], openWith("mongosh")],
+    [["redis", "keydb", "dragonfly", "valkey"], openWith("redis-cli")],
+    [["clickhouse"], openWith("clickhouse-client")],
+    [
+      ["password", "passwd", "credentials"],
+      "To show its password: berth db url NAME. To change it: berth db update NAME --postgres-password-file FILE, or the flag of another engine that --help lists",
+    ],
+  ],
+  env: [
+    [
+      ["add", "create", "new", "import", "load", "push", "edit", "update"],
+      "To set variables: berth env set KEY=VALUE, or those of a file: berth env set --file FILE",
+    ],
+  ],
+  services: [
+    [["ps", "status", "info", "describe", "inspect"], "To show NAME: berth services show NAME"],
+    [["deployments", "releases", "history"], "To list its deployments: berth deployments NAME"],
+    [["deploy", "redeploy", "apply", "run", "push"], "To run a compose file: berth services up FILE"],
+  ],
+};
 
 /** The command that does what an unknown first word means in other tools; `undefined` for any other word. */
 export const habitOf = (word: string): string | undefined => (Object.hasOwn(HABITS, word) ? HABITS[word] : undefined);

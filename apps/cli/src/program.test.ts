@@ -94,6 +94,10 @@ describe("a group of commands", () => {
     [["db", "create", "postgres"], "databases create postgresql"],
     [["db", "create", "mongo"], "databases create mongodb"],
     [["app", "get"], "app show"],
+    [["templates", "ls"], "templates list"],
+    [["service", "templates", "list"], "services templates list"],
+    [["tokens", "rm"], "tokens revoke"],
+    [["tokens", "delete"], "tokens revoke"],
   ])("%j is understood as %s", async (argv, name) => {
     const { exitCode, text } = await told(...argv, "--help");
     expect([exitCode, text]).toEqual([0, expect.stringMatching(new RegExp(`^Usage: berth ${name}`))]);
@@ -156,6 +160,25 @@ describe("a group of commands", () => {
     [["services", "edit", "shop"], "To change its settings: berth services update shop, with flags that --help lists"],
     [["db", "shell", "shop"], "To open its client: berth db psql shop (or mysql, "],
     [["db", "shell", "shop", "--", "-c", "select 1"], "To open its client: berth db psql shop (or mysql, "],
+    [["db", "mariadb", "shop"], "To open its client: berth db mysql shop\n"],
+    [["db", "mongo", "shop"], "To open its client: berth db mongosh shop\n"],
+    [["db", "keydb", "shop"], "To open its client: berth db redis-cli shop\n"],
+    [
+      ["db", "password", "shop"],
+      "To show its password: berth db url shop. To change it: berth db update shop --postgres-password-file FILE",
+    ],
+    [["db", "mysql", "shop", "-e", "SELECT 1"], "berth databases mysql shop --command 'SELECT 1'\n"],
+    [["db", "redis-cli", "cache", "get", "k"], "berth databases redis-cli cache --command 'get k'\n"],
+    [["db", "psql", "shop", "select 'a'"], "berth databases psql shop --command 'select '\\''a'\\''"],
+    [["db", "psql", "shop", "--frob"], "error: unknown option '--frob'"],
+    [["env", "add", "X=1"], "berth env set X=1, or those of a file: berth env set --file FILE\n"],
+    [["env", "import", ".env"], "berth env set KEY=VALUE, or those of a file: berth env set --file .env\n"],
+    [["service", "ps", "shop"], "To show shop: berth services show shop\n"],
+    [["service", "status", "shop"], "To show shop: berth services show shop\n"],
+    [["service", "deployments", "shop"], "To list its deployments: berth deployments shop\n"],
+    [["service", "deploy", "compose.yml"], "To run a compose file: berth services up compose.yml\n"],
+    [["templates", "wordpress"], "error: templates has no command 'wordpress'"],
+    [["rename", "shop", "store"], "To change its name: berth applications update APP --name NEW"],
     [["run", "node", "-v"], "What follows -- belongs to the command: berth run APP -- COMMAND --ITS-OPTIONS"],
     [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
   ])("%j: says which word is unknown", async (argv, message) => {
