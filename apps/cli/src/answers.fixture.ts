@@ -13,9 +13,9 @@ export type Answers = Readonly<Record<string, (input: Input) => unknown>>;
 export class Refusal extends Error {
   readonly problem: object;
   readonly status: number;
-  constructor(message: string, code: string, status = 422) {
+  constructor(message: string, code: string, status = 422, errors?: object) {
     super(message);
-    this.problem = { message, code };
+    this.problem = { message, code, ...(errors === undefined ? {} : { errors }) };
     this.status = status;
   }
 }

@@ -1,7 +1,8 @@
+import { basename } from "node:path";
 import type { ServiceChanges } from "@berth/core/service";
 import pico from "picocolors";
 import { describe, expect, test } from "vitest";
-import { ranWith } from "../answers.fixture.ts";
+import { Refusal, ranWith } from "../answers.fixture.ts";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
 import { showChanges } from "./services.ts";
 
@@ -129,5 +130,56 @@ describe("a compose file that is run again", () => {
     const { done, stdout } = await ranAgain(NONE, "--no-start");
     expect(done).toEqual([{ uuid: "s1", docker_compose: FILE, instant_deploy: false }]);
     expect(stdout).toBe("Nothing changed in the compose file of shop (s1).\n");
+  });
+});
+
+describe("the compose file of service up and diff", () => {
+  const REFUSED = { docker_compose: ["It is not a mapping."], name: ["Taken."] };
+
+  async function ran(files: Readonly<Record<string, string>>, ...argv: readonly string[]) {
+    using folder = temporaryFolder(files);
+    const sent: unknown[] = [];
+    const answers = {
+      "services.list": () => [{ uuid: "s1", name: basename(folder.path), applications: [] }],
+      "services.update": ({ docker_compose }: Readonly<Record<string, unknown>>) => {
+        sent.push(docker_compose);
+        if (docker_compose === "bad") throw new Refusal("Validation failed.", "request.invalid", 422, REFUSED);
+        return { uuid: "s1", changes: NONE };
+      },
+    };
+    const { exitCode, stderr } = await ranWith(answers, ["service", ...argv], { cwd: folder.path });
+    return { exitCode, stderr: stderr.replaceAll(folder.path, "FOLDER"), sent };
+  }
+
+  test.each(["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"])(
+    "is the only one of the folder, unless it is named: %s",
+    async (file) => {
+      const files = { [file]: "a", "other.yml": "b" };
+      expect(await ran(files, "diff")).toEqual({ exitCode: 0, stderr: "", sent: ["a"] });
+      expect(await ran(files, "diff", "other.yml")).toMatchObject({ sent: ["b"] });
+      expect(await ran(files, "up")).toMatchObject({ sent: ["a", "a"] });
+    },
+  );
+
+  test.each<[string, Readonly<Record<string, string>>, readonly string[], string]>([
+    ["does not exist", {}, ["up"], "FOLDER has no compose file.\n  Name one: berth services up FILE\n"],
+    [
+      "is one of several",
+      { "compose.yml": "a", "docker-compose.yml": "b" },
+      ["up"],
+      "FOLDER has several compose files: compose.yml, docker-compose.yml.\n  Name one, such as: berth services up compose.yml\n",
+    ],
+    ["is empty", { "a.yml": " \n" }, ["up", "a.yml"], "a.yml is empty.\n"],
+    ["has nothing from standard input", {}, ["up", "-", "shop"], "Standard input is empty.\n"],
+  ])("that %s is refused before anything is sent", async (_what, files, argv, stderr) => {
+    expect(await ran(files, ...argv)).toEqual({ exitCode: 2, stderr, sent: [] });
+  });
+
+  test.each(["up", "diff"])("that the server refuses is named by %s in place of the field", async (verb) => {
+    const { exitCode, stderr } = await ran({ "a.yml": "bad" }, verb, "a.yml");
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Validation failed\.\n {2}a\.yml: It is not a mapping\.\n {2}(--)?name: Taken\.\n$/),
+    ]);
   });
 });

@@ -1,11 +1,12 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { ALL_CONTAINERS } from "@berth/core/deploy";
 import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core/service";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { problemIn } from "../connection/problem.ts";
+import { ProblemError, problemIn } from "../connection/problem.ts";
+import { COMPOSE_FILES } from "../deploy/compose-files.ts";
 import { addPlaceFlags, chooseEnvironment, choosePlace, type PlaceOptions, requireFreeName } from "../deploy/place.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
@@ -35,6 +36,11 @@ const FLAGS = flagsFor(
   }),
 );
 
+const COMPOSE_FILE = [
+  "[file]",
+  "the compose file; - for standard input; default: the only one of this folder",
+] as const;
+
 export function define(command: Command, bind: Bind): void {
   command.command("list", { isDefault: true }).description("List services.").action(bind(list));
   defineTemplates(command.command("templates"), bind);
@@ -46,14 +52,14 @@ export function define(command: Command, bind: Bind): void {
   create.action(bind(createOneClick));
   making(command.command("up"))
     .description("Run a compose file: create its service on first use, change and deploy it from then on.")
-    .argument("<file>", "the compose file; - for standard input")
+    .argument(...COMPOSE_FILE)
     .argument("[service]", "name, or uuid of an existing one; default: named as the file's folder")
     .option("--force-recreate", "replace all its containers, also those that have not changed")
     .action(bind(up));
   command
     .command("diff")
     .description("Show what a changed compose file would change, and change nothing.")
-    .argument("<file>", "the compose file; - for standard input")
+    .argument(...COMPOSE_FILE)
     .argument("[service]", "name or uuid; default: named as the file's folder")
     .action(bind(diff));
   const logging = command
@@ -196,8 +202,14 @@ async function follow(
   return exitCode;
 }
 
-async function up(session: Session, file: string, wanted: string | undefined, options: MakeOptions): Promise<ExitCode> {
+async function up(
+  session: Session,
+  typed: string | undefined,
+  wanted: string | undefined,
+  options: MakeOptions,
+): Promise<ExitCode> {
   const { output } = session;
+  const file = typed ?? (await onlyComposeFile(session.system.cwd));
   const docker_compose = await textOf(session, file);
   const api = await session.connect();
   const name = wanted ?? folderName(session, file);
@@ -205,13 +217,16 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   if (service === undefined) {
     const { requireNoBuild } = await import("./compose-build.ts");
     requireNoBuild(docker_compose, file === "-" ? "FOLDER/docker-compose.yaml" : file);
-    const make = (place: ServicePlacement) => api.client.services.create.mutate({ ...place, docker_compose });
+    const make = (place: ServicePlacement) =>
+      api.client.services.create.mutate({ ...place, docker_compose }).catch(byFile(file));
     return create(api, session, { name, make, what: name }, options);
   }
   const { uuid } = service;
-  const { changes } = await api.client.services.update.mutate({ uuid, docker_compose, dry_run: true });
+  const { changes } = await api.client.services.update
+    .mutate({ uuid, docker_compose, dry_run: true })
+    .catch(byFile(file));
   const instant_deploy = options.start && options.forceRecreate !== true;
-  const changed = await api.client.services.update.mutate({ uuid, docker_compose, instant_deploy });
+  const changed = await api.client.services.update.mutate({ uuid, docker_compose, instant_deploy }).catch(byFile(file));
   if (options.start && options.forceRecreate) await api.client.deploy.mutate({ uuid, force: true });
   output.json(changed);
   output.line(whatChanged(changes, `${printable(service.name)} (${uuid})`, options));
@@ -239,12 +254,13 @@ async function existing(api: Api, wanted: string): Promise<Service | undefined> 
   return all.some(isMeant) ? namedResource(api, "service", wanted) : undefined;
 }
 
-async function diff(session: Session, file: string, wanted: string | undefined): Promise<void> {
+async function diff(session: Session, typed: string | undefined, wanted: string | undefined): Promise<void> {
   const { output } = session;
+  const file = typed ?? (await onlyComposeFile(session.system.cwd));
   const docker_compose = await textOf(session, file);
   const api = await session.connect();
   const { uuid, name } = await namedResource(api, "service", wanted ?? folderName(session, file));
-  const answer = await api.client.services.update.mutate({ uuid, docker_compose, dry_run: true });
+  const answer = await api.client.services.update.mutate({ uuid, docker_compose, dry_run: true }).catch(byFile(file));
   output.show(answer, () => showChanges(output, printable(name), answer.changes));
 }
 
@@ -318,12 +334,43 @@ async function logs(
   return showOutput(session, api.client.services, source, flags);
 }
 
-async function textOf({ system }: Session, file: string): Promise<string> {
+async function textOf(session: Session, file: string): Promise<string> {
+  const text = await readCompose(session, file);
+  if (text.trim() === "") throw usage(`${composeName(file)} is empty.`);
+  return text;
+}
+
+async function readCompose({ system }: Session, file: string): Promise<string> {
   if (file === "-") return `${await readInput(system)}\n`;
   const path = resolve(system.cwd, file);
   return readFile(path, "utf8").catch((cause: unknown) => {
     throw new Failure(`${path} cannot be read.`, { cause });
   });
+}
+
+const composeName = (file: string): string => (file === "-" ? "Standard input" : printable(file));
+
+/** The API names the field that the compose file is sent in, but users know the file. @throws The API's error */
+const byFile =
+  (file: string) =>
+  (error: unknown): never => {
+    const problem = problemIn(error);
+    if (problem?.errors === undefined) throw error;
+    const errors = Object.entries(problem.errors).map(
+      ([field, texts]) => [field === "docker_compose" ? composeName(file) : field, texts] as const,
+    );
+    throw new ProblemError({ ...problem, errors: Object.fromEntries(errors) });
+  };
+
+/** @throws Failure unless the folder has exactly one */
+async function onlyComposeFile(folder: string): Promise<string> {
+  const names = new Set(await readdir(folder).catch(() => []));
+  const [only, ...others] = COMPOSE_FILES.filter((name) => names.has(name));
+  if (only === undefined) throw usage(`${folder} has no compose file.`, ["Name one: berth services up FILE"]);
+  if (others.length === 0) return only;
+  throw usage(`${folder} has several compose files: ${[only, ...others].join(", ")}.`, [
+    `Name one, such as: berth services up ${only}`,
+  ]);
 }
 
 /** The default project name of compose. */

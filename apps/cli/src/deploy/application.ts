@@ -9,6 +9,7 @@ import { printable } from "../printable.ts";
 import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
+import { COMPOSE_FILES } from "./compose-files.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
 import { type ChosenPlacement, chooseEnvironment, choosePlace, type PlaceOptions, requireFreeName } from "./place.ts";
 import { type RecognisedFolder, recognised } from "./recognised.ts";
@@ -241,9 +242,6 @@ async function isBuiltByDockerfile(
   if (!names.has("Dockerfile") || names.has("package.json") || names.has("Procfile")) return false;
   return plan === undefined || hasContainers(client, server);
 }
-
-/** The order in which the compose tool looks for them. */
-const COMPOSE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
 
 /** The compose file of a folder that nothing else says how to start, where a server has Docker. */
 async function runnableCompose(
