@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
-import { ranWith } from "../answers.fixture.ts";
+import { answering } from "../answers.fixture.ts";
+import { saveLink } from "../application-link.ts";
+import { temporaryFolder } from "../temporary-folder.fixture.ts";
 
-const made = async (words: readonly string[], names: readonly (string | null)[] = ["web", "db"]) => {
+const made = async (
+  words: readonly string[],
+  names: readonly (string | null)[] = ["web", "db"],
+  { isInFolder = false } = {},
+) => {
   const sent: unknown[] = [];
   const answers = {
     "applications.list": () => [{ uuid: "a1", name: "shop" }],
@@ -15,7 +21,10 @@ const made = async (words: readonly string[], names: readonly (string | null)[] 
       sent.push({ container, command }),
   };
   // The command ends where it would begin to run.
-  const { stderr } = await ranWith(answers, words);
+  using folder = temporaryFolder({});
+  await using server = await answering(answers);
+  if (isInFolder) await saveLink(folder.path, { url: server.url, uuid: "a1", name: "shop" });
+  const { stderr } = await server.run(words, { cwd: folder.path });
   return { sent, stderr };
 };
 
@@ -31,6 +40,24 @@ test.each<[string, readonly string[], string | undefined, string]>([
   ["exec", ["shop", "echo", "a"], undefined, "'echo' 'a'"],
 ])("%s %j runs in the container that stands before its --", async (word, words, container, command) => {
   expect(await made([word, ...words])).toMatchObject({ sent: [{ container, command }] });
+});
+
+test.each<[readonly string[], readonly (string | null)[], string | undefined, string]>([
+  [["--", "ls"], ["web"], undefined, "ls"],
+  [["web", "--", "ls"], ["web", "db"], "web", "ls"],
+  [["web", "--", "ls"], [], "web", "ls"],
+  [["ls", "--", "-l"], ["web", "db"], undefined, "'ls' '-l'"],
+  [["echo", "a"], [null], undefined, "'echo' 'a'"],
+])("run %j in a deployed folder runs in its application", async (words, names, container, command) => {
+  expect(await made(["run", ...words], names, { isInFolder: true })).toMatchObject({ sent: [{ container, command }] });
+});
+
+test.each<[readonly (string | null)[], string]>([
+  [["web", "db"], "The containers of this folder's application: web, db\n"],
+  [[null], "Leave out the name for the application of this folder: berth run -- COMMAND\n"],
+])("run of an unknown name before -- in a deployed folder is refused where it has %j", async (names, remedy) => {
+  const { sent, stderr } = await made(["run", "nosuch", "--", "ls"], names, { isInFolder: true });
+  expect([sent, stderr]).toEqual([[], `No application or container is called nosuch.\n  ${remedy}`]);
 });
 
 test.each(["exec", "run"])(

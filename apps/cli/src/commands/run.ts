@@ -2,6 +2,7 @@ import { ScheduledTaskCreate } from "@berth/core/schedule";
 import type { Command } from "commander";
 import { wordsBeforeDashes } from "../argv.ts";
 import type { Bind } from "../command-module.ts";
+import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { NOT_PASSED_ON, watchPipedInput } from "../piped-input.ts";
@@ -128,7 +129,28 @@ export async function targetOf(
   if (named !== undefined) return { ref: { kind: "service", uuid: named.uuid }, ...withContainer(session, rest) };
   const { uuid } = await targetApplication(api, session.system, isNamed ? first : app);
   const ref = { kind: "application", uuid } as const;
-  return isNamed ? { ref, ...withContainer(session, rest) } : { ref, argv: words };
+  if (isNamed) return { ref, ...withContainer(session, rest) };
+  const own = withContainer(session, words);
+  if (app === undefined && isNameBeforeDashes(session, words)) await requireContainer(api, uuid, first);
+  return { ref, ...own };
+}
+
+/** Whether a name is before `--`, and a command after it. The dashes of `ls -- -l` belong to the command. */
+function isNameBeforeDashes({ argv }: Session, words: readonly string[]): boolean {
+  const before = wordsBeforeDashes(argv, words);
+  return before.length > 0 && words[before.length]?.startsWith("-") === false;
+}
+
+/** Of what does not run, the server knows more. @throws Failure where what runs has no such container */
+async function requireContainer({ client }: Api, uuid: string, name: string): Promise<void> {
+  const running = await client.applications.containers.list.query({ uuid });
+  if (running.length === 0 || running.some((container) => container.name === name)) return;
+  const names = running.flatMap((container) => container.name ?? []).map(printable);
+  throw usage(`No application or container is called ${printable(name)}.`, [
+    names.length === 0
+      ? "Leave out the name for the application of this folder: berth run -- COMMAND"
+      : `The containers of this folder's application: ${names.join(", ")}`,
+  ]);
 }
 
 /** `web -- ls` names the container web, while the dashes of `ls -- -l` belong to a command. */
