@@ -133,7 +133,7 @@ describe("berth domains", () => {
     [["add", "shop", "https://c.example"], 2, "Say which one https://c.example belongs to: web=https://c.example"],
     [["add", "shop", "web=https://a.example:4000"], 2, "To change the port: berth domains set, with all its URLs"],
     [["add", "site", "web=https://c.example"], 2, "Write: https://c.example"],
-    [["remove", "site", "https://c.example"], 2, "It has https://a.example."],
+    [["remove", "site", "https://c.example"], 2, "It has http://a.example:8080."],
     [["add", "shop", "typo=https://c.example"], 1, "The compose file has no service typo"],
     [["add", "site", "ftp://x"], 1, "Invalid URL: ftp://x"],
     [["add", "shp", "web=https://c.example"], 2, "Did you mean shop?"],

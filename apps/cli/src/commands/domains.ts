@@ -36,10 +36,11 @@ export function define(command: Command, bind: Bind): void {
   });
   changing(command, bind, "remove", {
     description: "Take URLs from an application or service.",
-    change: ({ urls }, named) => {
+    change: ({ urls, opened }, named) => {
       const unknown = named.filter((one) => !urls.some((other) => isSame(one, other)));
       if (unknown.length > 0) {
-        const known = urls.length === 0 ? "It has none." : `It has ${urls.map(written).join(", ")}.`;
+        const known =
+          urls.length === 0 ? "It has none." : `It has ${urls.map((one) => shownAs(one, opened)).join(", ")}.`;
         throw usage(`It does not have the URL ${unknown.map(written).join(", ")}. ${known}`);
       }
       return urls.filter((one) => !named.some((other) => isSame(other, one)));
@@ -91,7 +92,7 @@ function show(output: Output, { name, urls, opened, hasContainers }: UrlOwner): 
     output.line(`${printable(name)} has no URL. ${urlRemedy(name, hasContainers)}`);
     return;
   }
-  const openedOf = ({ url }: OwnedUrl) => printable(opened.find((one) => placeOf(one) === placeOf(url)) ?? url);
+  const openedOf = (one: OwnedUrl) => printable(openedUrl(one, opened));
   if (!hasContainers) {
     for (const one of urls) output.line(openedOf(one));
     return;
@@ -101,6 +102,14 @@ function show(output: Output, { name, urls, opened, hasContainers }: UrlOwner): 
     urls.map((one) => [cell(one.container), openedOf(one), cell(URL.parse(one.url)?.port)]),
   );
 }
+
+/** As a browser opens it: a port is the proxy's. */
+const openedUrl = ({ url }: OwnedUrl, opened: readonly string[]): string =>
+  opened.find((one) => placeOf(one) === placeOf(url)) ?? url;
+
+/** A URL of a container has the container's port, as it is written to set or remove it. */
+const shownAs = (one: OwnedUrl, opened: readonly string[]): string =>
+  one.container === undefined ? printable(openedUrl(one, opened)) : written(one);
 
 /** A name has neither a scheme nor an equals sign; where nothing follows it, it is meant as a URL. */
 function readWords(words: readonly string[], app: string | undefined) {
