@@ -44,8 +44,8 @@ async function request(session: Session, method: string, path: string, options: 
     last = chunk;
     if (!stdout.write(chunk)) await new Promise((drained) => stdout.once("drain", drained));
   }
-  // Shells and `read` expect a final line end; parsers ignore it.
-  if (stdout.isTTY && last && last.at(-1) !== NEW_LINE) stdout.write("\n");
+  // Shells and `read` expect a final line end; parsers ignore it. After a refusal, a sentence follows on standard error.
+  if ((stdout.isTTY || !response.ok) && last && last.at(-1) !== NEW_LINE) stdout.write("\n");
   if (response.ok) return EXIT.ok;
   stderr.write(`${asked.method} ${asked.path} answered ${response.status}.\n`);
   return EXIT.failed;
