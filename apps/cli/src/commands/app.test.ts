@@ -11,19 +11,15 @@ test.each([["create"], ["new"]])("app %s, where no application is called so, say
   expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining("with: berth deploy\n")]);
 });
 
+const NOW = "2026-01-01T00:00:00.000000Z";
+const shop = {
+  ...{ uuid: "a1", name: "shop", status: "running:healthy", urls: [], source: "upload" },
+  ...{ environment_name: "production", destination: { server: { name: "docker" } }, replicas: 1 },
+  ...{ restart_count: 0, last_restart_at: null, created_at: NOW, updated_at: NOW },
+  ...{ scale_problem: null, status_problem: null, url_problem: null },
+};
+
 test("app shows the databases that its variables refer to", async () => {
-  const shop = {
-    ...{
-      uuid: "a1",
-      name: "shop",
-      status: "running:healthy",
-      urls: [],
-      source: "upload",
-      environment_name: "production",
-    },
-    ...{ destination: { server: { name: "docker" } }, replicas: 1, restart_count: 0, created_at: NOW, updated_at: NOW },
-    ...{ scale_problem: null, status_problem: null, url_problem: null },
-  };
   const attached = [
     ["shopdb", "DATABASE_URL"],
     ["shopdb", "DATABASE_URL"],
@@ -40,4 +36,25 @@ test("app shows the databases that its variables refer to", async () => {
   expect((await ranWith(answers([]), ["app", "shop"])).stdout).not.toContain("Databases");
 });
 
-const NOW = "2026-01-01T00:00:00.000000Z";
+test.each([
+  [0, null, [], /^Restarts +0$/m],
+  [2, NOW, [{ name: null, exit_code: 137 }], /^Restarts +2, the last \d+ days ago, with exit code 137$/m],
+  [
+    1,
+    NOW,
+    [
+      { name: "web", exit_code: 1 },
+      { name: "db", exit_code: null },
+    ],
+    /ago, with exit code web: 1$/m,
+  ],
+  [2, NOW, [], /^Restarts +2, the last \d+ days ago$/m],
+])("app shows %i restarts, with how the last run ended", async (restart_count, last_restart_at, containers, shown) => {
+  const answers = {
+    "applications.list": () => [{ ...shop, restart_count, last_restart_at }],
+    "applications.containers.list": () => containers,
+    "rollbacks.images": () => ({ current: null, images: [] }),
+    "applications.attachments.list": () => [],
+  };
+  expect((await ranWith(answers, ["app", "shop"])).stdout).toMatch(shown);
+});

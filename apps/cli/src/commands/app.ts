@@ -1,5 +1,6 @@
 import type { Application } from "@berth/core/application";
 import type { Attachment } from "@berth/core/database";
+import type { RunningContainer } from "@berth/core/resource";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { Failure, usage } from "../failure.ts";
@@ -33,12 +34,13 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
     throw hint === undefined || !(error instanceof Failure) ? error : usage(error.message, [hint]);
   });
   const { uuid } = application;
-  const [{ current }, attachments] = await Promise.all([
+  const [{ current }, containers, attachments] = await Promise.all([
     api.client.rollbacks.images.query({ uuid }),
+    application.restart_count > 0 ? api.client.applications.containers.list.query({ uuid }) : [],
     api.client.applications.attachments.list.query({ uuid }),
   ]);
   output.show(application, () => {
-    output.details([...pairs(application, current, output), ...databasePairs(attachments)]);
+    output.details([...pairs(application, { running: current, containers }, output), ...databasePairs(attachments)]);
     if (application.status_problem) output.warn(printable(application.status_problem));
     if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
@@ -68,9 +70,24 @@ function commitOf({ git_commit_sha: wanted, source }: Application, running: stri
     : `${cell(wanted)} (${cell(running)} runs)`;
 }
 
+/** With when and how a run ended last, where one has. */
+function restartsOf({ restart_count, last_restart_at }: Application, containers: readonly RunningContainer[]): string {
+  const ended = containers.filter(({ exit_code }) => exit_code !== null);
+  const codes = ended.map(({ name, exit_code }) =>
+    name === null ? `${exit_code}` : `${printable(name)}: ${exit_code}`,
+  );
+  return [
+    String(restart_count),
+    ...(last_restart_at === null || last_restart_at === undefined
+      ? []
+      : [`the last ${ago(last_restart_at, new Date())}`]),
+    ...(codes.length === 0 ? [] : [`with exit code ${codes.join(", ")}`]),
+  ].join(", ");
+}
+
 function pairs(
   application: Application,
-  running: string | null,
+  { running, containers }: { readonly running: string | null; readonly containers: readonly RunningContainer[] },
   { colors }: Output,
 ): readonly (readonly [string, string])[] {
   const { git_repository, git_branch, source } = application;
@@ -86,7 +103,7 @@ function pairs(
     ["Environment", cell(application.environment_name)],
     ["Server", cell(application.destination.server.name)],
     ["Containers", containersOf(application)],
-    ["Restarts", String(application.restart_count)],
+    ["Restarts", restartsOf(application, containers)],
     ["Created", ago(application.created_at, new Date())],
     ["Changed", ago(application.updated_at, new Date())],
   ];
