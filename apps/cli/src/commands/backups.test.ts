@@ -75,6 +75,15 @@ describe("a backup schedule", () => {
   });
 });
 
+test.each([
+  [{ enabled: true }, "Saved daily  s1\n"],
+  [{ enabled: true, save_s3: true }, "Saved daily, to S3 too  s1\n"],
+  [{ enabled: false }, "Not scheduled: saved on request  s1\n"],
+])("a list of backups says how they are made: %j", async (fields, said) => {
+  const { run } = shop(schedule("s1", fields));
+  expect((await run("list", "shop")).stdout).toContain(said);
+});
+
 test("a database to restore into that does not exist is named with the command that creates it", async () => {
   const { run } = shop(schedule("s1", { executions: [GOOD] }));
   const ran = await run("restore", "shop", "b1", "--to", "copy", "--yes");

@@ -79,12 +79,7 @@ async function list(session: Session, wanted: string): Promise<void> {
   const { name, schedules } = await schedulesOf(session, wanted);
   output.show(schedules, () => {
     if (schedules.length === 0) return output.line(notSaved(name));
-    for (const { frequency, enabled, save_s3, uuid } of schedules) {
-      const where = save_s3 ? ", to S3 too" : "";
-      output.line(
-        `Saved ${printable(frequency)}${where}${enabled ? "" : " (switched off)"}  ${output.colors.dim(uuid)}`,
-      );
-    }
+    for (const schedule of schedules) output.line(`${scheduleText(schedule)}  ${output.colors.dim(schedule.uuid)}`);
     const executions = executionsOf(schedules);
     if (executions.length === 0) return output.line(`None was made yet. Make one with: berth backup run ${name}`);
     const now = new Date();
@@ -93,6 +88,12 @@ async function list(session: Session, wanted: string): Promise<void> {
       executions.map((execution) => row(execution, output, now)),
     );
   });
+}
+
+/** A single backup has a schedule that is switched off, whose frequency nobody chose. */
+function scheduleText({ frequency, enabled, save_s3 }: BackupScheduleDetails): string {
+  const where = save_s3 ? ", to S3 too" : "";
+  return enabled ? `Saved ${printable(frequency)}${where}` : `Not scheduled: saved on request${where}`;
 }
 
 const notSaved = (name: string) =>
