@@ -58,8 +58,13 @@ const CREATING: ReadonlySet<string> = new Set(["create", "add", "new", "make"]);
 export function groupHint(group: string, word: string, [first]: readonly string[]): string | undefined {
   const [, hint] = GROUP_HABITS[group]?.find(([words]) => words.includes(word)) ?? [];
   if (hint === undefined || first === undefined) return hint;
-  const placeholder = first.includes("=") ? "KEY=VALUE" : /NAME|FILE/.exec(hint)?.[0];
-  return placeholder === undefined ? hint : hint.replaceAll(placeholder, () => first);
+  return hint.replaceAll(placeholderOf(first), () => first);
+}
+
+/** What a word is by its form. */
+function placeholderOf(word: string): string {
+  if (word.includes("=")) return "KEY=VALUE";
+  return /[./]/.test(word) ? "FILE" : "NAME";
 }
 
 /** The same of a group whose objects have settings. */
@@ -102,7 +107,7 @@ const GROUP_HABITS: Readonly<Record<string, readonly (readonly [words: readonly 
   services: [
     [["ps", "status", "info", "describe", "inspect"], "To show NAME: berth services show NAME"],
     [["deployments", "releases", "history"], "To list its deployments: berth deployments NAME"],
-    [["deploy", "redeploy", "apply", "run", "push"], "To run a compose file: berth services up FILE"],
+    [["deploy", "redeploy", "apply", "push"], "To run a compose file: berth services up FILE"],
   ],
 };
 

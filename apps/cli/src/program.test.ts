@@ -177,6 +177,7 @@ describe("a group of commands", () => {
     [["service", "status", "shop"], "To show shop: berth services show shop\n"],
     [["service", "deployments", "shop"], "To list its deployments: berth deployments shop\n"],
     [["service", "deploy", "compose.yml"], "To run a compose file: berth services up compose.yml\n"],
+    [["service", "deploy", "shop"], "To run a compose file: berth services up FILE\n"],
     [["templates", "wordpress"], "error: templates has no command 'wordpress'"],
     [["rename", "shop", "store"], "To change its name: berth applications update APP --name NEW"],
     [["run", "node", "-v"], "What follows -- belongs to the command: berth run APP -- COMMAND --ITS-OPTIONS"],
