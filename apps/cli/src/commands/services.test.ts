@@ -183,3 +183,12 @@ describe("the compose file of service up and diff", () => {
     ]);
   });
 });
+
+test("a file of variables beside a new compose file is named, since it is not read", async () => {
+  using folder = temporaryFolder({ "compose.yaml": "services: { web: { image: nginx } }", ".env": "KEY=1" });
+  const answers = { "services.list": () => [] };
+  const { stderr } = await ranWith(answers, ["service", "up", "compose.yaml", "shop"], { cwd: folder.path });
+  expect(stderr).toContain(
+    ".env is not read, as it may hold secrets. Set its values with: berth env set --service shop",
+  );
+});

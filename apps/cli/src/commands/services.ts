@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ALL_CONTAINERS } from "@berth/core/deploy";
 import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core/service";
 import type { Command } from "commander";
@@ -217,6 +218,7 @@ async function up(
   if (service === undefined) {
     const { requireNoBuild } = await import("./compose-build.ts");
     requireNoBuild(docker_compose, file === "-" ? "FOLDER/docker-compose.yaml" : file);
+    warnOfVariablesFile(session, file, name);
     const make = (place: ServicePlacement) =>
       api.client.services.create.mutate({ ...place, docker_compose }).catch(byFile(file));
     return create(api, session, { name, make, what: name }, options);
@@ -231,6 +233,16 @@ async function up(
   output.json(changed);
   output.line(whatChanged(changes, `${printable(service.name)} (${uuid})`, options));
   return follow(api, session, changed, options);
+}
+
+/** The compose tool reads it, so people expect its values in the containers. */
+function warnOfVariablesFile({ output, system }: Session, file: string, name: string): void {
+  const beside = join(dirname(file), ".env");
+  if (file === "-" || !existsSync(resolve(system.cwd, beside))) return;
+  const [shown, service] = [beside, name].map(printable);
+  output.warn(
+    `${shown} is not read, as it may hold secrets. Set its values with: berth env set --service ${service} --file ${shown}, then run this again.`,
+  );
 }
 
 /** Variables, files and images may have changed since the last deployment, which only its server can say. */
