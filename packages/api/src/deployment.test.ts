@@ -70,10 +70,18 @@ describe("asking for a deployment", () => {
 });
 
 describe("what old clients leave empty", () => {
+  test.each(["pull_request_id", "server_uuid"])(
+    "is not the text undefined of %s, which would deploy something else",
+    async (key) => {
+      const uuid = await createdApplication(api);
+      expect((await api.ask("POST", `/deploy?uuid=${uuid}&${key}=undefined`)).status).toBeGreaterThanOrEqual(400);
+    },
+  );
+
   test.each([
     ["GET", "&tag=&force=&_=17", undefined],
     ["POST", "&tag=&force=&_=17", undefined],
-    ["POST", "&tag=null&force=undefined", undefined],
+    ["POST", "&tag=&force=undefined", undefined],
     ["POST", "", { tag: null, force: "", docker_tag: null }],
   ] as const)("is as if it were not sent, by %s with %j and %j", async (method, query, body) => {
     const uuid = await createdApplication(api);

@@ -37,7 +37,7 @@ export interface OperationOptions {
   readonly aliases?: readonly Path[];
   /** Also serves GET on the same path, documented as deprecated: old clients call actions by GET. */
   readonly alsoByGet?: true;
-  /** Ignores fields that are null, empty, or such texts in the query: old clients send all fields they know. */
+  /** Ignores fields that are null or empty, and a flag `undefined` in the query: old clients send all they know. */
   readonly ignoresEmptyFields?: boolean;
   readonly deprecated?: true;
   /**

@@ -88,7 +88,8 @@ export function logs(context: UseCaseContext) {
     const resource = await resourceOn(stores, await findResource(stores, ref), serverUuid);
     if (pullRequestId !== 0 && (await stores.previews.find(resource.id, pullRequestId)) === undefined)
       throw notFound("Preview");
-    await requireContainer(resource, container);
+    // Those of a preview are known by what runs.
+    if (pullRequestId === 0) await requireContainer(resource, container);
     return { resource, key: liveKeyOf(resource, pullRequestId) };
   }
 

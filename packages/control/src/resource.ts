@@ -35,7 +35,7 @@ export function resources(context: UseCaseContext) {
     },
   };
 
-  /** By database id: why the newest run of a backup schedule failed, and the last drill of its backups or its lack. */
+  /** By database id: why the newest run of a backup schedule failed, the last drill, and since when none was run. */
   async function backupsOf(databaseIds: readonly number[]) {
     const schedules = databaseIds.length === 0 ? [] : await stores.backups.listOf(databaseIds);
     const ids = schedules.map(({ id }) => id);

@@ -110,9 +110,11 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
         await noting(() => proxy.put(site));
         own.add(site.id);
         told?.delete(site.id);
-        // The first site started the proxy, at whose ports guests are opened from now on. The next synchronisation tells
-        // again what fails.
-        if (!wasServing) await follow().catch(() => undefined);
+        // The first site started the proxy, at whose ports guests are opened from now on. What fails is sent again by the
+        // next synchronisation.
+        if (wasServing) return;
+        await follow().catch(() => undefined);
+        isServing = isWanted();
       }),
     delete: (siteId) =>
       inTurn(async () => {

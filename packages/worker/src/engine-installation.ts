@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
 import { inspectDockerServer, type ValidationDeps } from "./server-validation.ts";
+import { INSTALLATION_SECONDS_MAX } from "./settings.ts";
 import { within } from "./wait.ts";
 
 /** Installs Docker on a server, logs its output to the job, and validates the server afterwards. */
@@ -94,9 +95,6 @@ export function outputTail(lengthMax: number = LOG_LENGTH_MAX) {
 }
 
 const INTERRUPTED = "The installation was interrupted too often. Start it again.";
-const INSTALLATION_SECONDS_MAX = 3600;
-/** Includes the validation afterwards. */
-export const ENGINE_JOB_SECONDS_MAX = INSTALLATION_SECONDS_MAX + 600;
 const FLUSH_SECONDS = 2;
 const ATTEMPTS = 30;
 const LOG_LENGTH_MAX = 60_000;

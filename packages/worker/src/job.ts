@@ -2,13 +2,13 @@ import { reportedCertificateEnd } from "@berth/core/database";
 import type { JobLease, JobRecord } from "@berth/core/ports";
 import { ENGINES, type JobType } from "@berth/core/server";
 import { cleanServer, nextTimes, requestDueCleanups } from "./cleanup.ts";
-import { ENGINE_JOB_SECONDS_MAX, installEngineOn } from "./engine-installation.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { createLeaseRunner, type LeasedRunKind, type LeaseRunner } from "./lease-runner.ts";
 import { createLoops, type RepeatedWork } from "./loop.ts";
 import { removeOutOfReach } from "./removal.ts";
 import { changeProxy, PROXY_JOBS } from "./server-proxy.ts";
-import { type ValidationDeps, validateServer } from "./server-validation.ts";
+import type { ValidationDeps } from "./server-validation.ts";
+import { INSTALLATION_SECONDS_MAX } from "./settings.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
 /** Runs background work other than deployments and reconciling. */
@@ -86,15 +86,19 @@ function serverJobKinds(deps: ValidationDeps): readonly ServerJobKind[] {
       reaches: (server) => deps.ownsServer(server) || !ENGINES[server.engine].isOwnMachineOnly,
       concurrentMax: VALIDATIONS_AT_ONCE,
       secondsMax: settings.validationSeconds + settings.leaseSeconds,
-      work: ({ lease, job }) => validateServer(deps, lease, job.subject_id),
+      // Loaded with the first validation, as the installation of Docker with the first one.
+      work: async ({ lease, job }) =>
+        (await import("./server-validation.ts")).validateServer(deps, lease, job.subject_id),
     },
     {
       title: "Installations of Docker",
       types: ["server.install_engine"],
       reaches: (server) => deps.machineOf(server) !== undefined,
-      secondsMax: ENGINE_JOB_SECONDS_MAX,
+      // With the validation that follows.
+      secondsMax: INSTALLATION_SECONDS_MAX + 600,
       isInterruptible: true,
-      work: ({ lease, job }, signal) => installEngineOn(deps, lease, job.subject_id, signal),
+      work: async ({ lease, job }, signal) =>
+        (await import("./engine-installation.ts")).installEngineOn(deps, lease, job.subject_id, signal),
     },
     {
       title: "Cleanups",

@@ -166,7 +166,8 @@ describe("a validation where clusters are driven", () => {
 });
 
 test("records each step as soon as its result is known", async () => {
-  world.worker();
+  // The test decides when the server has answered.
+  world.worker({ settings: { validationSeconds: 60 } });
   const server = await added();
   const answered = Promise.withResolvers<void>();
   world.machine = fakeMachine({

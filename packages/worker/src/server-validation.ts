@@ -63,7 +63,8 @@ export async function inspectDockerServer(
     recorded = recorded.then(() => deps.stores.jobs.writeSteps(lease, inspectionSteps(soFar))).catch(() => false);
   };
   const inspection = await within(validationSeconds, machine.inspect(onProgress));
-  await recorded;
+  // Progress is only shown: a database that hangs fails the validation's own record.
+  await within(validationSeconds, recorded);
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
   const { engineId, swarm } = inspection.value;
   const engineProblem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);

@@ -149,3 +149,6 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
 
 /** Docker's own default for `docker stop`. */
 export const STOP_GRACE_SECONDS = 10;
+
+/** Of Docker on a server, whose packages may come slowly. */
+export const INSTALLATION_SECONDS_MAX = 3600;

@@ -3,6 +3,8 @@ import type { Attachment } from "@berth/core/database";
 import type { RunningContainer } from "@berth/core/resource";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
+import type { Api } from "../connection/api.ts";
+import { problemIn } from "../connection/problem.ts";
 import { Failure, usage } from "../failure.ts";
 import { ago } from "../format.ts";
 import { createHint } from "../habits.ts";
@@ -36,7 +38,7 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   const { uuid } = application;
   const [{ current }, containers, attachments] = await Promise.all([
     api.client.rollbacks.images.query({ uuid }),
-    application.restart_count > 0 ? api.client.applications.containers.list.query({ uuid }) : [],
+    application.restart_count > 0 ? endedContainers(api, uuid) : [],
     api.client.applications.attachments.list.query({ uuid }),
   ]);
   output.show(application, () => {
@@ -69,6 +71,13 @@ function commitOf({ git_commit_sha: wanted, source }: Application, running: stri
     ? cell(wanted)
     : `${cell(wanted)} (${cell(running)} runs)`;
 }
+
+/** None where the server is out of reach, which the application's status says. */
+const endedContainers = ({ client }: Api, uuid: string): Promise<readonly RunningContainer[]> =>
+  client.applications.containers.list.query({ uuid }).catch((error: unknown) => {
+    if (problemIn(error)?.code !== "engine.unreachable") throw error;
+    return [];
+  });
 
 /** With when and how a run ended last, where one has. */
 function restartsOf({ restart_count, last_restart_at }: Application, containers: readonly RunningContainer[]): string {

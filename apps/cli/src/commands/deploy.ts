@@ -85,7 +85,8 @@ async function deploy(session: Session, named: string | undefined, options: Depl
   }
   if (content) await upload(api, session, target.uuid, folder.path, content);
   const accepted = await start(api, target, options);
-  if (isRemembered && existing !== undefined) await rememberTarget(api, session, folder, target, options);
+  if (isRemembered && existing !== undefined)
+    await rememberTarget(api, session, folder, target, options).catch(warnOfLink(session, folder));
   const exitCode = await follow(api, session, target, accepted, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
   if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
@@ -133,6 +134,14 @@ const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** The deployment is accepted by now, and followed in any case. */
+const warnOfLink =
+  ({ output }: Session, { path }: DeployFolder) =>
+  (error: unknown): void =>
+    output.warn(
+      `Not remembered in ${printable(path)}: ${printable(error instanceof Error ? error.message : String(error))}`,
+    );
 
 /** @throws Failure when the server queues no deployment */
 async function start(api: Api, target: Target, options: DeployFlags) {

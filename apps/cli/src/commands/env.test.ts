@@ -60,7 +60,7 @@ describe("env set of a name and a word", () => {
   test.each([
     [
       ["GREETING", "hello"],
-      "No application is called GREETING.\n  To set the variable GREETING, write GREETING=hello\n",
+      "No application is called GREETING.\n  To set the variable GREETING, write GREETING=VALUE\n",
     ],
     [["my-app", "hello"], "hello has no value: standard input is empty."],
     [["shop", "hello"], "hello has no value: standard input is empty."],

@@ -126,9 +126,7 @@ async function setVariables(
   const { file, preview } = options;
   const { wanted, texts } = split(first, others, options);
   // Before a value is asked for that was typed already.
-  const named = isPair(wanted, texts)
-    ? await ownerOf(session, wanted, options).catch(suggestPair(wanted, texts))
-    : undefined;
+  const named = isPair(wanted, texts) ? await ownerOf(session, wanted, options).catch(suggestPair(wanted)) : undefined;
   const variables = await readVariables(session, texts, {
     file,
     mayAsk: texts.length === 1 && file === undefined,
@@ -191,11 +189,12 @@ const isPair = (wanted: string | undefined, [value, ...others]: readonly string[
   EnvCreate.shape.key.safeParse(wanted).success && value?.includes("=") === false && others.length === 0;
 
 const suggestPair =
-  (key = "", [value = ""]: readonly string[]) =>
+  (key = "") =>
   (error: unknown): never => {
     if (!(error instanceof Failure)) throw error;
-    const pair = `${printable(key)}=${printable(value)}`;
-    throw usage(error.message, [`To set the variable ${printable(key)}, write ${pair}`, ...error.details]);
+    // The value may be a secret, and is in quotes if it needs them.
+    const hint = `To set the variable ${printable(key)}, write ${printable(key)}=VALUE`;
+    throw usage(error.message, [hint, ...error.details]);
   };
 
 /** @param file In env format; `-` is standard input. */

@@ -144,7 +144,9 @@ function isNameBeforeDashes({ argv }: Session, words: readonly string[]): boolea
 /** Of what does not run, the server knows more. @throws Failure where what runs has no such container */
 async function requireContainer({ client }: Api, uuid: string, name: string): Promise<void> {
   const running = await client.applications.containers.list.query({ uuid });
-  if (running.length === 0 || running.some((container) => container.name === name)) return;
+  // One of several of a service is called web-1, and all of them web.
+  const isCalledSo = running.some((one) => one.name === name || one.name?.replace(/-\d+$/, "") === name);
+  if (running.length === 0 || isCalledSo) return;
   const names = running.flatMap((container) => container.name ?? []).map(printable);
   throw usage(`No application or container is called ${printable(name)}.`, [
     names.length === 0

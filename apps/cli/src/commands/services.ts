@@ -378,9 +378,10 @@ const byFile =
 async function onlyComposeFile(folder: string): Promise<string> {
   const names = new Set(await readdir(folder).catch(() => []));
   const [only, ...others] = COMPOSE_FILES.filter((name) => names.has(name));
-  if (only === undefined) throw usage(`${folder} has no compose file.`, ["Name one: berth services up FILE"]);
+  if (only === undefined)
+    throw usage(`${printable(folder)} has no compose file.`, ["Name one: berth services up FILE"]);
   if (others.length === 0) return only;
-  throw usage(`${folder} has several compose files: ${[only, ...others].join(", ")}.`, [
+  throw usage(`${printable(folder)} has several compose files: ${[only, ...others].join(", ")}.`, [
     `Name one, such as: berth services up ${only}`,
   ]);
 }

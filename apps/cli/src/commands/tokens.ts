@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
+import { usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { ago } from "../format.ts";
 import { cell } from "../output.ts";
@@ -61,10 +62,18 @@ async function revoke(session: Session, wanted: string): Promise<void> {
   output.show(answer, () => output.line(printable(answer.message)));
 }
 
-/** @throws Failure where no token, or several, are called so */
+/** @throws Failure where no token, or several, are called so, or one that is not the token of that number */
 async function idOf(client: Api["client"], wanted: string): Promise<number> {
-  if (/^\d{1,15}$/.test(wanted)) return Number(wanted);
-  const tokens = await client.tokens.list.query({});
+  const number = /^\d{1,15}$/.test(wanted) ? Number(wanted) : undefined;
+  // Who may revoke a token by its number need not be able to list them.
+  const tokens = await client.tokens.list.query({}).catch((error: unknown) => {
+    if (number === undefined) throw error;
+    return [];
+  });
+  const isName = tokens.some(({ id, name }) => name === wanted && id !== number);
+  if (number !== undefined && !isName) return number;
+  if (tokens.some(({ id }) => id === number))
+    throw usage(`${wanted} is the number of one token and the name of another.`, ["Name that one by its number."]);
   return choose(
     wanted,
     tokens.map(({ id, name }) => ({ id, name, uuid: String(id) })),

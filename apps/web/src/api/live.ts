@@ -33,6 +33,10 @@ export const pageStarted: Promise<void> = new Promise((resolve) => setTimeout(re
 const REFRESH_DELAY_MS = 150;
 const RETRY_DELAY_MS = 2000;
 
+/** The only part of the API that such an event is about; `undefined` for others. They come often. */
+const partOf = (type: string): string | undefined =>
+  type.startsWith("notification.") ? "notifications" : type === "job.progressed" ? "jobs" : undefined;
+
 /**
  * Keeps the page up to date: each event of the team refreshes the open queries. After a lost connection they are
  * refreshed too: where events cannot be read, there is none to resume behind.
@@ -47,10 +51,19 @@ export function useLiveUpdates(team: number | undefined): void {
     let isBehind = false;
     let isOver = false;
     let stop = () => {};
-    const refreshSoon = () => {
+    /** Parts of the API whose queries are refreshed next; all of them with `undefined`. */
+    let parts: ReadonlySet<string> | undefined = new Set();
+    const refreshSoon = (type?: string) => {
+      const own = type === undefined ? undefined : partOf(type);
+      parts = own === undefined ? undefined : parts && new Set([...parts, own, "events"]);
       refresh ??= setTimeout(() => {
+        const only = parts;
         refresh = undefined;
-        void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "description" });
+        parts = new Set();
+        void queryClient.invalidateQueries({
+          predicate: ({ queryKey: [path] }) =>
+            path !== "description" && (only === undefined || (Array.isArray(path) && only.has(path[0]))),
+        });
       }, REFRESH_DELAY_MS);
     };
     const lose = () => {
@@ -74,10 +87,10 @@ export function useLiveUpdates(team: number | undefined): void {
           isBehind = false;
           setConnection("live");
         },
-        onData: ({ id }) => {
+        onData: ({ id, data: { type } }) => {
           last = id;
           setConnection("live");
-          refreshSoon();
+          refreshSoon(type);
         },
         onError: again,
         onComplete: again,

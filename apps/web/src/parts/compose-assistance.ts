@@ -1,4 +1,4 @@
-import { composeKeysAt, parseCompose, placeInProblem } from "@berth/core/compose";
+import { composeKeysAt, parseNewCompose, placeInProblem } from "@berth/core/compose";
 import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { type Diagnostic, linter, lintKeymap } from "@codemirror/lint";
 import type { EditorState, Extension, Text } from "@codemirror/state";
@@ -41,7 +41,7 @@ function pathAbove(doc: Text, lineNumber: number, indent: number): readonly stri
 /** What is wrong with a compose file, each where it is. */
 export function composeDiagnostics({ doc }: EditorState): readonly Diagnostic[] {
   const text = doc.toString();
-  const compose = text.trim() === "" ? undefined : parseCompose(text);
+  const compose = text.trim() === "" ? undefined : parseNewCompose(text);
   if (compose === undefined || !("problems" in compose)) return [];
   return compose.problems.map((message) => {
     const { line, column } = placeInProblem(message) ?? { line: 1, column: 1 };

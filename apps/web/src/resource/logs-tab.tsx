@@ -20,11 +20,14 @@ export default function LogsTab({ resource }: PanelProps) {
   const { kind, uuid, name } = resource;
   const containers = useContainers(resource);
   const [chosen, setContainer] = useState<string>();
-  // A service has no log of its own; an application's is the one of all its containers.
-  const container = chosen ?? (kind === "service" ? containers[0] : undefined);
   const previews = usePreviews(resource);
-  const [pullRequest, setPullRequest] = useState(0);
-  const preview = previews.find(({ pull_request_id }) => pull_request_id === pullRequest);
+  const [wantedPreview, setPreview] = useState(0);
+  const preview = previews.find(({ pull_request_id }) => pull_request_id === wantedPreview);
+  // A preview that was deleted is left for its application.
+  const pullRequest = preview?.pull_request_id ?? 0;
+  // A service has no log of its own; an application's is the one of all its containers. A preview may have others.
+  const shown = pullRequest === 0 ? chosen : undefined;
+  const container = shown ?? (kind === "service" ? containers[0] : undefined);
   const servers = useServers(resource);
   const [server, setServer] = useState<string>();
   const [count, setCount] = useState(LINES);
@@ -88,11 +91,11 @@ export default function LogsTab({ resource }: PanelProps) {
                   })),
                 ]}
                 value={String(pullRequest)}
-                onChange={(next) => setPullRequest(Number(next))}
+                onChange={(next) => setPreview(Number(next))}
                 allowDeselect={false}
               />
             )}
-            {containers.length > 1 && (
+            {containers.length > 1 && pullRequest === 0 && (
               <Select
                 size="xs"
                 aria-label="Container"

@@ -13,7 +13,8 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 };
 
 const toNumber: Coerce = (value) => (typeof value === "string" && DECIMAL.test(value) ? Number(value) : value);
-const toBoolean: Coerce = (value) => (typeof value === "string" ? (BOOLEANS[value.toLowerCase()] ?? value) : value);
+export const toBoolean: Coerce = (value) =>
+  typeof value === "string" ? (BOOLEANS[value.toLowerCase()] ?? value) : value;
 const toList =
   (element: Coerce): Coerce =>
   (value) =>

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { DomainError, invalid, jsonProblem, NOT_ALLOWED } from "@berth/core";
 import type { FastifyRequest } from "fastify";
 
+import { toBoolean } from "./coerce.ts";
 import type { Route } from "./routes.ts";
 
 type Input = Record<string, unknown>;
@@ -36,8 +37,8 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
   for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
     const known = [...queryKeys, ...pathKeys].find((inUrl) => inUrl.name === name && inUrl.key === name);
     // Clients of this API family send empty values, and random keys to bypass caches. In deletions every key counts.
-    const isUnset = text === "" || (operation.options.ignoresEmptyFields && UNSET_IN_SCRIPTS.includes(String(text)));
-    if ((isUnset && known && method !== "DELETE") || (!known && ignoresUnknown)) continue;
+    const isUnset = operation.options.ignoresEmptyFields && known?.coerce === toBoolean && text === "undefined";
+    if (((text === "" || isUnset) && known && method !== "DELETE") || (!known && ignoresUnknown)) continue;
     if (!known) errors.set(name, NOT_ALLOWED);
     else if (Array.isArray(text) && !known.isList) errors.set(name, "Must be given once.");
     else set(known.key, known.coerce(text), "Must be the same in the query and the body.");
@@ -55,9 +56,6 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
   if (errors.size > 0) throw invalid(Object.fromEntries([...errors].map(([key, text]) => [key, [text]])));
   return operation.input && input;
 }
-
-/** What clients written in JavaScript send for a flag that nobody set. */
-const UNSET_IN_SCRIPTS = ["undefined", "null"];
 
 function bodyOf({ body, method, operation }: Route, request: FastifyRequest): object {
   if (body === "upload") assertUploadType(request, operation.options.upload?.contentTypes ?? []);

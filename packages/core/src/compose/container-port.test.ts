@@ -16,7 +16,7 @@ test.each([
   ["a default of a variable counts", 'ports: ["${HTTP:-8080}:${INNER:-82}"]', 82],
   ["the long form", "ports: [{ target: 83, published: 8080 }]", 83],
   ["nothing is said", "restart: always", null],
-  ["what is no port", 'expose: ["${NONE}", "99999"], ports: ["$NONE"]', null],
+  ["what is no port", 'expose: ["${NONE}"], ports: ["99999"]', null],
 ])("%s", (_title, definition, expected) => {
   expect(portOf(definition)).toBe(expected);
 });

@@ -54,6 +54,19 @@ export function parseCompose(text: string): Compose | { readonly problems: reado
   return composeOf(readYaml(text));
 }
 
+/**
+ * Reads a compose file that somebody writes now. Values that would only fail at a start are problems too; they are none
+ * of files that Berth has stored, or built, before it judged them.
+ */
+export function parseNewCompose(text: string): Compose | { readonly problems: readonly string[] } {
+  const compose = parseCompose(text);
+  if ("problems" in compose) return compose;
+  const problems = firstOf(composeValueProblems(compose.document), PROBLEMS_MAX);
+  if (problems.length === 0) return compose;
+  const yaml = readYaml(text);
+  return { problems: "problem" in yaml ? problems : problems.map((problem) => withPlace(problem, yaml.placeOf)) };
+}
+
 /** Reads a compose file that Berth wrote itself, such as that of an artifact. */
 export function parseWrittenCompose(text: string): Compose | { readonly problems: readonly string[] } {
   const written = readWrittenJson(text);
@@ -188,7 +201,6 @@ function* problemsOf(document: ComposeDocument): Generator<string, void> {
   }
   for (const [name, service] of entries) yield* serviceProblems(name, service);
   yield* composeKeyProblems(document);
-  yield* composeValueProblems(document);
   yield* foreignFiles(document);
 }
 

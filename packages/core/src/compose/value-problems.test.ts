@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseCompose } from "./parse.ts";
+import { parseCompose, parseNewCompose } from "./parse.ts";
 
 const problemsOf = (web: string, rest = "") => {
-  const compose = parseCompose(`services:\n  web:\n    image: nginx\n    ${web}\n${rest}`);
+  const compose = parseNewCompose(`services:\n  web:\n    image: nginx\n    ${web}\n${rest}`);
   return "problems" in compose ? compose.problems : [];
 };
 
@@ -35,13 +35,20 @@ describe("a value that would fail when containers are started", () => {
     expect(problemsOf(web)).toEqual([]);
   });
 
-  test("a port that two containers map is refused, unless profiles keep them apart", () => {
+  test("is no problem of a file that is stored already", () => {
+    expect(parseCompose("services: { web: { image: nginx, restart: sometimes } }")).not.toHaveProperty("problems");
+  });
+
+  test("a port that two containers map is refused, unless they cannot run together", () => {
     const other = (more: string) => `  api:\n    image: nginx\n    ports: ["8080:3000"]\n    ${more}\n`;
     const web = 'ports: ["8080:80", "8080:80"]';
     expect(problemsOf(web, other("restart: always"))).toEqual([
       "services.api.ports.0: Port 8080 of the server is mapped by web too. See line 7, column 13.",
     ]);
-    expect(problemsOf(web, other("profiles: [debug]"))).toEqual([]);
+    for (const apart of ["profiles: [debug]", "scale: 0", "network_mode: host", 'restart: "no"'])
+      expect(problemsOf(web, other(apart))).toEqual([]);
+    const after = `depends_on: { api: { condition: service_completed_successfully } }\n    ${web}`;
+    expect(problemsOf(after, other("command: obtain"))).toEqual([]);
   });
 
   test("is read in time that grows with its length", () => {

@@ -1,4 +1,5 @@
 import { recordOf } from "./record.ts";
+import { replicasOf } from "./replicas.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 
 /**
@@ -24,7 +25,7 @@ function* dependencyProblems(path: string, { depends_on }: ComposeService, servi
     if (!Object.hasOwn(services, name) && required !== false && isPlain(name))
       yield `${path}.depends_on: No service is called ${shown(name)}.`;
     if (typeof condition === "string" && isPlain(condition) && !CONDITIONS.has(condition))
-      yield `${path}.depends_on.${name}.condition: Must be ${[...CONDITIONS].join(", ")}.`;
+      yield `${path}.depends_on.${shown(name)}.condition: Must be ${[...CONDITIONS].join(", ")}.`;
   }
 }
 
@@ -72,12 +73,13 @@ const PORT_MAX = 65_535;
 const isRestartPolicy = (restart: ComposeService["restart"]): boolean =>
   typeof restart !== "string" || !isPlain(restart) || /^(|no|always|unless-stopped|on-failure(:\d+)?)$/.test(restart);
 
-/** Only one container of a server can have a port. Those with profiles may not run together. */
+/** Only one container of a server can have a port. */
 function* sharedPorts(services: ComposeDocument["services"]): Generator<string, void> {
   const takenBy = new Map<string, string>();
-  for (const [name, { ports, profiles }] of Object.entries(services)) {
-    if ((profiles ?? []).length > 0) continue;
-    for (const [index, port] of (ports ?? []).entries()) {
+  const ended = new Set(Object.values(services).flatMap(awaitedEnds));
+  for (const [name, service] of Object.entries(services)) {
+    if (ended.has(name) || !runsBesideOthers(service)) continue;
+    for (const [index, port] of (service.ports ?? []).entries()) {
       const host = typeof port === "string" ? /^(\d{1,5}):\d{1,5}$/.exec(port.trim())?.[1] : undefined;
       if (host === undefined || host === "0") continue;
       const other = takenBy.get(host);
@@ -87,6 +89,20 @@ function* sharedPorts(services: ComposeDocument["services"]): Generator<string, 
     }
   }
 }
+
+/** Services that have ended before this one starts. */
+const awaitedEnds = ({ depends_on }: ComposeService): readonly string[] =>
+  Object.entries(recordOf(depends_on)).flatMap(([name, entry]) =>
+    recordOf(entry).condition === "service_completed_successfully" ? [name] : [],
+  );
+
+/** What has a profile, no replica or an end of its own may not run together with others; host networks map no ports. */
+const runsBesideOthers = (service: ComposeService): boolean =>
+  (service.profiles ?? []).length === 0 &&
+  replicasOf(service) !== 0 &&
+  !service.network_mode &&
+  service.restart !== "no" &&
+  service.restart !== false;
 
 const isPlain = (text: string): boolean => !text.includes("$");
 const shown = (text: string): string => text.slice(0, 100).replace(/\p{C}/gu, "?");

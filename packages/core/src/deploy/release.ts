@@ -65,7 +65,7 @@ export interface ReleaseState extends ReleaseRef {
   readonly startedAt: Date | null;
   /** Result of its own health check, such as the image's HEALTHCHECK; missing without one. */
   readonly health?: Health | "starting";
-  /** What its own check printed when it failed last, shortened; only while it is unhealthy. */
+  /** What its own check printed when it failed last, at most 4 KiB; only while it is unhealthy. */
   readonly healthOutput?: string;
   /** The current and the wanted name of its container, where it has a lasting name once it is live. */
   readonly containerName?: { readonly now: string; readonly wanted: string };

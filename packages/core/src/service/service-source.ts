@@ -1,5 +1,5 @@
 import { BASE64_PROBLEM, decodeBase64Field } from "../base64.ts";
-import { type Compose, parseCompose } from "../compose/parse.ts";
+import { type Compose, parseNewCompose } from "../compose/parse.ts";
 import { invalid } from "../errors.ts";
 
 const SOURCE_FIELDS = ["docker_compose", "docker_compose_raw", "type"] as const;
@@ -44,7 +44,7 @@ export function changedCompose(sent: Omit<SentSource, "type">): ComposeText | un
 export function readCompose(field: "docker_compose" | "docker_compose_raw", sent: string): ComposeText {
   const text = decodeBase64Field(sent);
   if (text === undefined || text.includes("\0")) throw invalid({ [field]: [BASE64_PROBLEM] });
-  const compose = parseCompose(text);
+  const compose = parseNewCompose(text);
   if ("problems" in compose) throw invalid({ [field]: compose.problems });
   return { ...compose, text };
 }

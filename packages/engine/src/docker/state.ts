@@ -175,11 +175,10 @@ function healthOf({ State }: ContainerInspectInfo): Health | "starting" | undefi
 
 function healthOutputOf({ State }: ContainerInspectInfo): string | undefined {
   if (State.Health?.Status !== "unhealthy") return undefined;
-  const text = State.Health.Log.at(-1)?.Output.trim() ?? "";
-  return text === "" ? undefined : text.slice(0, HEALTH_OUTPUT_LENGTH_MAX);
+  // Not every engine that speaks this API has a log of it.
+  const failed = State.Health.Log?.findLast(({ ExitCode }) => ExitCode !== 0);
+  return failed?.Output.trim() || undefined;
 }
-
-const HEALTH_OUTPUT_LENGTH_MAX = 1000;
 
 /** Go's zero time means never. */
 function dateOf(text: string): Date | null {

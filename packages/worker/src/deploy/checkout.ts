@@ -68,8 +68,10 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
 function warnOfOutdatedUrls({ envs, domains, subject, say }: StepContext): void {
   if (subject.kind !== "service") return;
   for (const { key, current } of outdatedUrls(envs, domains)) {
-    const why = `The variable ${key} has another port than the proxy of the server has now, where it is ${current}`;
-    say(`Warning: ${why}. Set ${key} to that, then deploy again.`, "stderr");
+    say(
+      `Warning: The port in the variable ${key} is not the one of the server's proxy. Set ${key} to ${current}, then deploy again.`,
+      "stderr",
+    );
   }
 }
 

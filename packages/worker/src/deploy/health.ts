@@ -230,7 +230,9 @@ async function unhealthy(
   elapsedSeconds: number,
 ): Promise<DomainError> {
   const ofKind = ctx.kind.unhealthyAdvice;
-  const upstream = ofKind === undefined ? (state?.upstream ?? null) : null;
+  // Where the check of one container has failed, that says more than the ports of another one.
+  const isOfPorts = ofKind === undefined && stackFailedCheck(state) === undefined;
+  const upstream = isOfPorts ? (state?.upstream ?? null) : null;
   const ports = upstream && (await ctx.adapters.engine.listeningPorts(ctx.ref));
   const elsewhere = upstream && ports && portProblem(ports, upstream.port);
   const cause = elsewhere ?? problem;
@@ -243,11 +245,12 @@ async function unhealthy(
   return await failure(ctx, "deploy.unhealthy", () => (advice === undefined ? told : `${told} ${advice}`), container);
 }
 
-/** What the release's own check printed, which says why it fails. */
+/** What the own check of the release, or of its failing container, printed, which says why it fails. */
 function sayCheckOutput({ say, io }: StepContext, state: ReleaseState | undefined): void {
-  const [failing] = [state, ...(state?.containers ?? [])].filter((one) => one?.healthOutput !== undefined);
+  const title = failingContainer(state);
+  const failing = state?.containers?.find((one) => containerTitle(one) === title) ?? state;
   if (failing?.healthOutput === undefined) return;
-  say("Its HEALTHCHECK printed:", "stderr");
+  say(`The HEALTHCHECK${title === undefined ? "" : ` of ${title}`} printed:`, "stderr");
   for (const line of failing.healthOutput.split("\n")) io.onLine(line, "stderr");
 }
 
