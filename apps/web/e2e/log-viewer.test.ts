@@ -75,6 +75,7 @@ describeComponents("the log viewer", (show) => {
     const search = page.getByLabel("Search the log");
     await search.fill("PAYMENT REFUSED");
     await page.getByRole("status").getByText("1 of 201 lines").waitFor();
+    await until(async () => (await page.locator(".log-line").count()) === 1, { what: "only that line is drawn" });
     expect(await page.locator(".log-line").allTextContents()).toEqual([expect.stringContaining("Payment refused")]);
     await search.fill("[31m");
     await page.getByText("No line contains “[31m”.").waitFor();

@@ -146,6 +146,19 @@ export function requestGuarantees(bed: ConformanceBed): void {
     expect([(await get("a.test")).status, count]).toEqual([502, 1]);
   });
 
+  test("a request over a kept connection that ends its application is sent at most once more", async () => {
+    let count = 0;
+    const ending = await upstream((request, response) => {
+      if (request.url === "/begin") return response.end();
+      count += 1;
+      request.socket.destroy();
+    });
+    await bed.proxy.put(site("a", [ending]));
+    expect((await get("a.test", "/begin")).status).toBe(200);
+    expect((await get("a.test", "/end")).status).toBe(502);
+    expect(count).toBeLessThanOrEqual(2);
+  });
+
   test("a large body arrives whole, both ways", async () => {
     const mirror = await upstream((request, response) => void request.pipe(response));
     await bed.proxy.put(site("a", [mirror]));
