@@ -74,8 +74,12 @@ const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", ({
 const disturbed = new WeakSet<Page>();
 const incomplete = new WeakSet<Page>();
 
-/** Chromium aborts requests when a network interface appears or disappears, such as those of containers. */
-const isNetworkChange = (text: string): boolean => text.includes("net::ERR_NETWORK_CHANGED");
+/**
+ * Chromium aborts requests when a network interface appears or disappears, such as those of containers. The page that
+ * it shows then may interrupt the next navigation.
+ */
+const isNetworkChange = (text: string): boolean =>
+  text.includes("net::ERR_NETWORK_CHANGED") || text.includes("chrome-error://chromewebdata");
 
 const persistent =
   (page: Page, goto: Page["goto"]): Page["goto"] =>
