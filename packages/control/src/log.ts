@@ -115,8 +115,8 @@ export function logs(context: UseCaseContext) {
       requireAbility(scope, "read");
       const { resource, key } = await located(ref, source);
       const release = await shownRelease(key);
-      const isMeant = isMeantToStop(resource, key.pull_request_id);
-      const isStopped = release?.role === "live" && isMeant && source.previous !== true;
+      const isWanted = source.previous === true || !isMeantToStop(resource, key.pull_request_id);
+      const isStopped = release?.role === "live" && !isWanted;
       if (release === undefined || isStopped) {
         await requirePossible(resource, source.container);
         return { logs: await lastWords(resource, key, lines) };

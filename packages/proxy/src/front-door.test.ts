@@ -142,6 +142,16 @@ describe("the proxy with the public ports", () => {
     expect(processes.publicUrl("http://hello.localhost")).toBe("front of hello.localhost");
   });
 
+  test("opens processes at its ports although one of them is refused when it starts", async () => {
+    await processes.put(siteOf("bad", "bad.localhost"));
+    await processes.put(siteOf("hello", "hello.localhost"));
+    await door.sync([]);
+    front.failing = "bad";
+    await door.put(CONTAINER);
+    expect([...front.kept.keys()]).toEqual(["container", "hello"]);
+    expect(processes.publicUrl("http://hello.localhost")).toBe("front of hello.localhost");
+  });
+
   test("is not started for a name of this machine alone, and serves it once it runs", async () => {
     await processes.put(siteOf("hello", "hello.localhost"));
     await door.sync([]);

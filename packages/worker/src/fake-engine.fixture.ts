@@ -26,6 +26,7 @@ export interface Behaviour {
   readonly log?: readonly string[] | undefined;
   /** Result of the release's own check, such as an image's HEALTHCHECK. */
   readonly health?: () => NonNullable<ReleaseState["health"]>;
+  readonly healthOutput?: string;
   /** Result of a run of that check, on an engine with containers. */
   readonly ownCheck?: () => OwnCheck;
 }
@@ -128,12 +129,14 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const seen = (release: Release | undefined): ReleaseState | undefined => {
     if (release === undefined) return undefined;
-    const health = fake.behave(release.spec).health?.();
+    const { health: check, healthOutput } = fake.behave(release.spec);
+    const health = check?.();
     const { containerName: wanted, deploymentUuid } = release.spec;
     const now = names.get(deploymentUuid) ?? deploymentUuid;
     return {
       ...release.state,
       ...(health === undefined ? {} : { health }),
+      ...(healthOutput === undefined ? {} : { healthOutput }),
       ...(wanted === undefined ? {} : { containerName: { now, wanted } }),
     };
   };

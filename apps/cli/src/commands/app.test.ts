@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ranWith } from "../answers.fixture.ts";
+import { Refusal, ranWith } from "../answers.fixture.ts";
 
 test.each([["create"], ["new"]])("app %s, where no application is called so, says how one is made", async (word) => {
   const answers = {
@@ -57,4 +57,17 @@ test.each([
     "applications.attachments.list": () => [],
   };
   expect((await ranWith(answers, ["app", "shop"])).stdout).toMatch(shown);
+});
+
+test("app shows an application whose server is out of reach", async () => {
+  const answers = {
+    "applications.list": () => [{ ...shop, restart_count: 2, last_restart_at: NOW }],
+    "applications.containers.list": () => {
+      throw new Refusal("Server web-1 cannot be reached.", "engine.unreachable", 503);
+    },
+    "rollbacks.images": () => ({ current: null, images: [] }),
+    "applications.attachments.list": () => [],
+  };
+  const { exitCode, stdout } = await ranWith(answers, ["app", "shop"]);
+  expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^Restarts +2, the last \d+ days ago$/m)]);
 });

@@ -46,6 +46,7 @@ test.each<[readonly string[], readonly (string | null)[], string | undefined, st
   [["--", "ls"], ["web"], undefined, "ls"],
   [["web", "--", "ls"], ["web", "db"], "web", "ls"],
   [["web", "--", "ls"], [], "web", "ls"],
+  [["web", "--", "ls"], ["web-1", "web-2"], "web", "ls"],
   [["ls", "--", "-l"], ["web", "db"], undefined, "'ls' '-l'"],
   [["echo", "a"], [null], undefined, "'echo' 'a'"],
 ])("run %j in a deployed folder runs in its application", async (words, names, container, command) => {

@@ -35,7 +35,7 @@ describe("a value that would fail when containers are started", () => {
     expect(problemsOf(web)).toEqual([]);
   });
 
-  test("is no problem of a file that is stored already", () => {
+  test("does not refuse a file that is stored already", () => {
     expect(parseCompose("services: { web: { image: nginx, restart: sometimes } }")).not.toHaveProperty("problems");
   });
 

@@ -185,12 +185,16 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
   });
 
   test("sees its image's HEALTHCHECK, unless the application has another check", async () => {
-    const image = await world.image("HEALTHCHECK --interval=3s --retries=1 CMD test -e /tmp/well");
+    const image = await world.image(
+      "HEALTHCHECK --interval=3s --retries=1 CMD test -e /tmp/well || { echo not well; exit 1; }",
+    );
     const own = specOf(image);
     expect((await engine.start(own, io())).health).toBe("starting");
     await eventually(async () => expect((await engine.inspect(own))?.health).toBe("unhealthy"));
+    expect((await engine.inspect(own))?.healthOutput).toBe("not well");
     await sh(own, "touch /tmp/well");
     await eventually(async () => expect((await engine.inspect(own))?.health).toBe("healthy"));
+    expect(await engine.inspect(own)).not.toHaveProperty("healthOutput");
     const other = specOf(image, { container: container({ hasImageHealthCheck: false }) });
     expect(await engine.start(other, io())).not.toHaveProperty("health");
   });

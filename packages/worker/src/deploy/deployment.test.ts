@@ -631,11 +631,12 @@ describe("a release with a health check of its own", () => {
 
   test("fails as soon as that has failed", async () => {
     world.worker();
-    world.engine.behave = () => ({ health: () => "unhealthy" });
+    world.engine.behave = () => ({ health: () => "unhealthy", healthOutput: "wget: not found\nexit 127" });
     const deployment = await world.ended(await world.deploy(await world.application()));
     expect(deployment.error).toMatch(
       /^The new release is not healthy after \d+ seconds?: its image's own HEALTHCHECK fails\.$/,
     );
+    expect(await world.log(deployment)).toContain("The HEALTHCHECK printed:\nwget: not found\nexit 127\n");
   });
 
   test("is asked by Berth while its engine has not begun with it, and its port must take connections too", async () => {
