@@ -143,8 +143,8 @@ describe("the proxy with the public ports", () => {
   });
 
   test("opens processes at its ports although one of them is refused when it starts", async () => {
-    await processes.put(siteOf("bad", "bad.localhost"));
     await processes.put(siteOf("hello", "hello.localhost"));
+    await processes.put(siteOf("bad", "bad.localhost"));
     await door.sync([]);
     front.failing = "bad";
     await door.put(CONTAINER);
