@@ -143,19 +143,20 @@ async function* followEvents(
   let cursor = after;
   let told = "";
   while (!signal.aborted) {
-    // Reads the state before the lines: if it is terminal, the lines are complete.
-    const deployment = await stores.deployments.find(uuid);
-    if (deployment === undefined) return;
-    const steps = (await stores.deployments.steps(deployment.id)).map(stepView);
-    for (let hasMore = true; hasMore && !signal.aborted; ) {
-      const lines = await stores.deployments.log(deployment.id, { after: cursor, take: FOLLOW_LINES });
-      for (const line of lines) {
-        cursor = line.seq;
-        if (isOpen || !line.hidden) yield { cursor, event: { type: "line", line: logEntryView(line) } };
-      }
-      hasMore = lines.length === FOLLOW_LINES;
+    const progress = await stores.deployments.progress(uuid, { after: cursor, take: FOLLOW_LINES });
+    if (progress === undefined) return;
+    const { deployment, steps, lines } = progress;
+    for (const line of lines) {
+      cursor = line.seq;
+      if (isOpen || !line.hidden) yield { cursor, event: { type: "line", line: logEntryView(line) } };
     }
-    const event = { type: "state" as const, deployment: deploymentView(deployment, undefined), steps };
+    // The state follows the lines that were written before it.
+    if (lines.length === FOLLOW_LINES) continue;
+    const event = {
+      type: "state" as const,
+      deployment: deploymentView(deployment, undefined),
+      steps: steps.map(stepView),
+    };
     const state = stateOf(event);
     if (state !== told) yield { cursor, event };
     told = state;

@@ -9,6 +9,15 @@ const TAKE_MAX = 10_000;
 /** Limit per statement: more lines are appended in parts. */
 const LINES_MAX = 1_000;
 
+export const LINE_COLUMNS = [
+  "deployment_log.seq",
+  "deployment_log.step",
+  "deployment_log.type",
+  "deployment_log.output",
+  "deployment_log.hidden",
+  "deployment_log.timestamp",
+] as const;
+
 export async function readLog(
   { db, teamId }: TeamContext,
   deploymentId: number,
@@ -16,7 +25,7 @@ export async function readLog(
 ): Promise<readonly DeploymentLogLine[]> {
   const lines = db
     .selectFrom("deployment_log")
-    .select(["seq", "step", "type", "output", "hidden", "timestamp"])
+    .select(LINE_COLUMNS)
     .where(
       "deployment_id",
       "=",

@@ -291,9 +291,12 @@ onEachBackend((database) => {
     expect(await deployments.find(id)).toMatchObject({ error_code: null });
     await deployments.saveStep(lease, "checkout", { status: "skipped" });
     expect((await step("checkout"))?.status).toBe("skipped");
-    await deployments.saveStep(lease, "build", { status: "running", output: null, error: null });
-    const again = { status: "running", output: null, error: null, error_code: null, finished_at: null };
-    expect(await step("build")).toEqual({ ...done, ...again });
+    await deployments.saveStep(lease, "build", { status: "running" });
+    const again = { status: "running", error: "Too\uFFFD big.", finished_at: null };
+    expect(await step("build")).toMatchObject({ ...again, output: done?.output, started_at: done?.started_at });
+    await deployments.saveStep(lease, "build", { status: "done" }, { begins: "start" });
+    expect(await step("build")).toMatchObject({ status: "done", output: done?.output });
+    expect(await step("start")).toMatchObject({ status: "running", started_at: expect.any(Date), finished_at: null });
 
     await deployments.finish(lease, "finished", null);
     await deployments.saveRetirement(id, { status: "done" });

@@ -49,14 +49,14 @@ export function systemDeploymentStore(context: StoreContext): SystemDeploymentSt
     steps: (deploymentId) => readSteps(context, deploymentId),
     saveStep: (lease, name, step, { begins, lines = [] } = {}) =>
       withLease(context, lease, async (tx) => {
-        await saveStep(tx, lease.deployment_id, name, step);
-        if (begins !== undefined) await saveStep(tx, lease.deployment_id, begins, { status: "running" });
+        const begun = begins === undefined ? [] : [{ name: begins, status: "running" as const }];
+        await saveSteps(tx, lease.deployment_id, [{ name, ...step }, ...begun]);
         await appendLog(tx)(lease.deployment_id, lines);
         return true;
       }).then((isSaved) => isSaved ?? false),
     saveRetirement: (deploymentId, step, lines = []) =>
       inTransaction(context, async (tx) => {
-        await saveStep(tx, deploymentId, "retire", step);
+        await saveSteps(tx, deploymentId, [{ name: "retire", ...step }]);
         await appendLog(tx)(deploymentId, lines);
       }),
     saveCommit: (lease, commit, message) =>
@@ -75,6 +75,7 @@ export function systemDeploymentStore(context: StoreContext): SystemDeploymentSt
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
         if (ended === undefined) return false;
+        locked.delete(tx.db);
         emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
         await endFollowing(tx, ended);
         // Its place on the server is free again, and its previous release can be removed.
@@ -113,6 +114,12 @@ async function change(
 const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;
 
+/** The leases that transactions have locked, which therefore cannot be lost before their end. */
+const locked = new WeakMap<StoreContext["db"], Lease>();
+
+const isSameLease = (a: Lease, b: Lease | undefined) =>
+  a.deployment_id === b?.deployment_id && a.owner === b.owner && a.attempt === b.attempt;
+
 /** Runs `work` with the deployment's row locked, so that nobody can take over the lease meanwhile. */
 export function withLease<T>(
   context: StoreContext,
@@ -120,13 +127,16 @@ export function withLease<T>(
   work: (context: StoreContext) => Promise<T>,
 ): Promise<T | undefined> {
   return inTransaction(context, async (tx) => {
+    if (isSameLease(lease, locked.get(tx.db))) return await work(tx);
     const held = await tx.db
       .selectFrom("deployment")
       .select("id")
       .where(isHeldBy(lease))
       .forNoKeyUpdate()
       .executeTakeFirst();
-    return held === undefined ? undefined : await work(tx);
+    if (held === undefined) return undefined;
+    locked.set(tx.db, lease);
+    return await work(tx);
   });
 }
 
@@ -342,40 +352,44 @@ const claim = (
   kind,
 });
 
-async function saveStep(
-  context: StoreContext,
-  deploymentId: number,
-  name: Parameters<SystemDeploymentStore["saveStep"]>[1],
-  { status, output, error, error_code }: StepChange,
-): Promise<void> {
-  const hasEnded = status !== "pending" && status !== "running";
-  const started = status === "running" ? sql<Date>`now()` : null;
-  const finished = hasEnded ? sql<Date>`now()` : null;
-  const sentence = error && storable(error);
-  const sealed = sealStacks(context, output ?? null, stepPlace(deploymentId, name));
-  const outputText = sealed === null ? null : storableJson(sealed);
+type NamedChange = StepChange & { readonly name: Parameters<SystemDeploymentStore["saveStep"]>[1] };
+
+/** Fields left out of a change keep their value. */
+async function saveSteps(context: StoreContext, deploymentId: number, changes: readonly NamedChange[]): Promise<void> {
   await context.db
     .insertInto("deployment_step")
-    .values({
-      deployment_id: deploymentId,
-      name,
-      status,
-      started_at: started,
-      finished_at: finished,
-      output: outputText,
-      error: sentence ?? null,
-      error_code: error_code ?? null,
-    })
+    .values(changes.map((change) => stepRow(context, deploymentId, change)))
     .onConflict((conflict) =>
       conflict.columns(["deployment_id", "name"]).doUpdateSet({
-        status,
-        started_at: sql<Date | null>`coalesce(deployment_step.started_at, excluded.started_at)`,
-        // An undone step keeps the time at which it was done or failed.
-        finished_at: hasEnded ? sql<Date>`coalesce(deployment_step.finished_at, excluded.finished_at)` : null,
-        ...(output === undefined ? {} : { output: outputText }),
-        ...(sentence === undefined ? {} : { error: sentence, error_code: error_code ?? null }),
+        status: sql`excluded.status`,
+        started_at: sql`coalesce(deployment_step.started_at, excluded.started_at)`,
+        // An undone step keeps the time at which it was done or failed. A running one has no end.
+        finished_at: sql`case when excluded.finished_at is not null
+          then coalesce(deployment_step.finished_at, excluded.finished_at) end`,
+        output: sql`coalesce(excluded.output, deployment_step.output)`,
+        error: sql`coalesce(excluded.error, deployment_step.error)`,
+        error_code: sql`case when excluded.error is null then deployment_step.error_code else excluded.error_code end`,
       }),
     )
     .execute();
   notifyDeployment(context, deploymentId);
+}
+
+function stepRow(
+  context: StoreContext,
+  deploymentId: number,
+  { name, status, output, error, error_code }: NamedChange,
+) {
+  const hasEnded = status !== "pending" && status !== "running";
+  const sealed = sealStacks(context, output ?? null, stepPlace(deploymentId, name));
+  return {
+    deployment_id: deploymentId,
+    name,
+    status,
+    started_at: status === "running" ? sql<Date>`now()` : null,
+    finished_at: hasEnded ? sql<Date>`now()` : null,
+    output: sealed === null ? null : storableJson(sealed),
+    error: error === undefined ? null : storable(error),
+    error_code: error_code ?? null,
+  };
 }

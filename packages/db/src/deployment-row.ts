@@ -44,6 +44,15 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.updated_at",
 ] as const;
 
+export const SHOWN_STEP_COLUMNS = [
+  "deployment_step.name",
+  "deployment_step.status",
+  "deployment_step.started_at",
+  "deployment_step.finished_at",
+  "deployment_step.error",
+  "deployment_step.error_code",
+] as const;
+
 /** Literal, so that PostgreSQL recognises that the partial index covers the condition. */
 export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progress')`;
 
@@ -54,13 +63,18 @@ export const stepPlace = (deploymentId: number, name: string): string =>
 export async function readSteps(context: StoreContext, deploymentId: number): Promise<readonly DeploymentStep[]> {
   const rows = await context.db
     .selectFrom("deployment_step")
-    .select(["name", "status", "started_at", "finished_at", "output", "error", "error_code"])
+    .select([...SHOWN_STEP_COLUMNS, "output"])
     .where("deployment_id", "=", deploymentId)
     .execute();
-  return rows
-    .sort((a, b) => STEP_NAMES.indexOf(a.name) - STEP_NAMES.indexOf(b.name))
-    .map((row) => ({ ...row, output: openStacks(context, row.output, stepPlace(deploymentId, row.name)) }));
+  return inOrder(rows).map((row) => ({
+    ...row,
+    output: openStacks(context, row.output, stepPlace(deploymentId, row.name)),
+  }));
 }
+
+/** In the order in which they run. */
+export const inOrder = <Step extends Pick<DeploymentStep, "name">>(steps: readonly Step[]): readonly Step[] =>
+  steps.toSorted((a, b) => STEP_NAMES.indexOf(a.name) - STEP_NAMES.indexOf(b.name));
 
 /** Writes the event and notifies the deployment's followers. */
 export function emitDeploymentEvent(context: StoreContext, deployment: DeploymentRecord, type: NewEvent["type"]): void {

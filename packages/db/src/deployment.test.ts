@@ -38,6 +38,60 @@ onEachBackend((database) => {
     expect((await stores.deployments.find(done.uuid))?.status).toBe("finished");
   });
 
+  it("reads a deployment, its steps and the next lines of its log at once", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { uuid, id } = await queued(stores, app);
+    const { deployments } = database().system;
+    expect(await stores.deployments.progress(uuid, { after: 0, take: 5 })).toEqual({
+      deployment: await stores.deployments.find(uuid),
+      steps: [],
+      lines: [],
+    });
+    const claimed = await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
+    if (claimed === undefined) throw new Error("Nothing was queued");
+    const timestamp = new Date("2026-11-30T12:00:00.123Z");
+    const lines = ["a", "b", "c"].map((output) => ({
+      step: null,
+      type: "stdout" as const,
+      output,
+      hidden: false,
+      timestamp,
+    }));
+    await deployments.saveStep(
+      claimed.lease,
+      "checkout",
+      { status: "done", output: { folder: "f" } },
+      { begins: "build", lines },
+    );
+    const steps = (await stores.deployments.steps(id)).map(({ output: _, ...step }) => step);
+    expect(steps.map(({ status }) => status).slice(0, 3)).toEqual(["done", "running", "pending"]);
+    const deployment = await stores.deployments.find(uuid);
+    const { lines: all, ...read } = (await stores.deployments.progress(uuid, { after: 0, take: 5 })) ?? { lines: [] };
+    expect(read).toEqual({ deployment, steps });
+    expect(all).toEqual(await stores.deployments.log(id, {}));
+    const next = await stores.deployments.progress(uuid, { after: 1, take: 1 });
+    expect(next?.lines).toEqual([{ ...lines[1], seq: 2 }]);
+    expect(await stores.deployments.progress("unknown", { after: 0, take: 5 })).toBeUndefined();
+  });
+
+  it("refuses the change of a lease that ended earlier in the same transaction", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    await queued(stores, app);
+    const { system } = database();
+    const claimed = await system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id]);
+    if (claimed === undefined) throw new Error("Nothing was queued");
+    const { lease } = claimed;
+    await system.transaction(async ({ deployments }) => {
+      expect(await deployments.saveStep(lease, "checkout", { status: "running" })).toBe(true);
+      expect(await deployments.saveStep({ ...lease, attempt: 2 }, "checkout", { status: "done" })).toBe(false);
+      expect(await deployments.saveCommit(lease, "abc", null)).toBe(true);
+      expect(await deployments.finish(lease, "finished", null)).toBe(true);
+      expect(await deployments.saveStep(lease, "checkout", { status: "done" })).toBe(false);
+    });
+  });
+
   it("lists an application's deployments newest first, all or of one pull request", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -1,10 +1,18 @@
 import { isTerminal } from "@berth/core/deploy";
 import type { DeploymentRecord, DeploymentStore, ServerDeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
+import { jsonArrayFrom } from "kysely/helpers/postgres";
 import { deploymentTopic } from "./changes.ts";
 import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { readLog } from "./deployment-log.ts";
-import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps } from "./deployment-row.ts";
+import { LINE_COLUMNS, readLog } from "./deployment-log.ts";
+import {
+  DEPLOYMENT_COLUMNS,
+  emitDeploymentEvent,
+  inOrder,
+  isActive,
+  readSteps,
+  SHOWN_STEP_COLUMNS,
+} from "./deployment-row.ts";
 import { enqueue } from "./enqueue.ts";
 import { endFollowing } from "./following-deployment.ts";
 import { ofOwner, page, within } from "./page.ts";
@@ -77,6 +85,34 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       seen.remember(deploymentId, database.changes.clock());
       return await readLog(context, deploymentId, query);
     },
+    async progress(uuid, { after, take }) {
+      const clock = database.changes.clock();
+      const found = await own()
+        .select(DEPLOYMENT_COLUMNS)
+        .select((eb) => [
+          jsonArrayFrom(
+            eb
+              .selectFrom("deployment_step")
+              .select(SHOWN_STEP_COLUMNS)
+              .whereRef("deployment_step.deployment_id", "=", "deployment.id"),
+          ).as("steps"),
+          jsonArrayFrom(
+            eb
+              .selectFrom("deployment_log")
+              .select(LINE_COLUMNS)
+              .whereRef("deployment_log.deployment_id", "=", "deployment.id")
+              .where("seq", ">", after)
+              .orderBy("seq")
+              .limit(take),
+          ).as("lines"),
+        ])
+        .where("deployment.uuid", "=", uuid)
+        .executeTakeFirst();
+      if (found === undefined) return undefined;
+      const { steps, lines, ...deployment } = found;
+      seen.remember(deployment.id, clock);
+      return { deployment, steps: inOrder(steps.map(withTimes)), lines: lines.map(withTime) };
+    },
     changed: (deploymentId, signal) => seen.wait(deploymentId, signal),
     enqueue: (deployments) => enqueue(context, deployments),
     requestCancel: (uuid) =>
@@ -95,6 +131,18 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       }),
   };
 }
+
+/** JSON has times as texts. */
+const withTimes = <Step extends Readonly<Record<"started_at" | "finished_at", string | null>>>(step: Step) => ({
+  ...step,
+  started_at: step.started_at === null ? null : new Date(step.started_at),
+  finished_at: step.finished_at === null ? null : new Date(step.finished_at),
+});
+
+const withTime = <Line extends { readonly timestamp: string }>(line: Line) => ({
+  ...line,
+  timestamp: new Date(line.timestamp),
+});
 
 /** Deployments are to all servers as a rule, so the newest to each is among the first few. */
 const NEWEST_ON_LIMIT = sql.lit(1000);

@@ -542,6 +542,7 @@ const ATTEMPTS: Attempts = {
     find: (stores, { deployment }) => stores.deployments.find(deployment.uuid),
     steps: (stores, { deployment }) => stores.deployments.steps(deployment.id),
     log: (stores, { deployment }) => stores.deployments.log(deployment.id, {}),
+    progress: (stores, { deployment }) => stores.deployments.progress(deployment.uuid, { after: 0, take: 10 }),
     changed: (stores, { deployment }) => stores.deployments.changed(deployment.id, NEVER),
     enqueue: (stores, { app }) => refused(stores.deployments.enqueue([newDeployment(app)])),
     requestCancel: (stores, { deployment }) => stores.deployments.requestCancel(deployment.uuid),

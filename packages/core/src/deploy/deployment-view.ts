@@ -163,7 +163,7 @@ export const DeploymentStepView = z
   .meta({ id: "DeploymentStep", description: "One step of a deployment." });
 export type DeploymentStepView = z.infer<typeof DeploymentStepView>;
 
-export const stepView = (step: DeploymentStep): DeploymentStepView => ({
+export const stepView = (step: Omit<DeploymentStep, "output">): DeploymentStepView => ({
   name: step.name,
   status: step.status,
   started_at: timestampOrNull(step.started_at),

@@ -25,6 +25,13 @@ export type ServerDeploymentRecord = Pick<
   "uuid" | "server_id" | "status" | "commit" | "error" | "finished_at" | "follows"
 >;
 
+/** What a follower of a deployment is shown. */
+export interface DeploymentProgress {
+  readonly deployment: DeploymentRecord;
+  readonly steps: readonly Omit<DeploymentStep, "output">[];
+  readonly lines: readonly DeploymentLogLine[];
+}
+
 export interface DeploymentStore {
   /** Queued and running deployments of applications, oldest first. */
   listActive(paging?: Paging): Promise<Page<DeploymentRecord>>;
@@ -49,6 +56,11 @@ export interface DeploymentStore {
       readonly last?: number | undefined;
     },
   ): Promise<readonly DeploymentLogLine[]>;
+  /** With its steps and the first `take` lines of its log after `after`, all read at one moment. */
+  progress(
+    uuid: string,
+    lines: { readonly after: number; readonly take: number },
+  ): Promise<DeploymentProgress | undefined>;
   /** Resolves when the deployment may have new log lines or a new status, when `signal` fires, or after a second. */
   changed(deploymentId: number, signal: AbortSignal): Promise<void>;
   /**

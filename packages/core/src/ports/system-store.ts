@@ -137,8 +137,8 @@ export interface SystemServerStore {
 
 export interface StepChange {
   readonly status: StepStatus;
-  readonly output?: Readonly<Record<string, unknown>> | null;
-  readonly error?: string | null;
+  readonly output?: Readonly<Record<string, unknown>>;
+  readonly error?: string;
   /** Code of the error; ignored without `error`. */
   readonly error_code?: ErrorCode | undefined;
 }
