@@ -9,7 +9,7 @@ import { applicationCopiesSql } from "./lists.ts";
 import { type Load, load, median } from "./measure.ts";
 import { atLeast, atMost, type Figure } from "./report.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const SECONDS = 2;
 
 export async function benchRead(): Promise<readonly Figure[]> {
