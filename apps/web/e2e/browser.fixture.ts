@@ -146,8 +146,14 @@ async function shown(page: Page, element: Locator, gone?: Locator): Promise<void
   const beganMs = performance.now();
   const isLost = () => disturbed.has(page) && performance.now() - beganMs > DISTURBED_MS;
   const isShown = async () => (await element.isVisible()) && ((await gone?.count()) ?? 0) === 0;
-  await until(async () => (await isShown()) || isLost(), { seconds: 120, what: String(element) });
-  if (!(await isShown())) throw new Error(`Not shown after a failed request: ${element}`);
+  // Asked once: what was shown may be replaced in the next moment.
+  let wasShown = false;
+  const end = async () => {
+    wasShown = await isShown();
+    return wasShown || isLost();
+  };
+  await until(end, { seconds: 120, what: String(element) });
+  if (!wasShown) throw new Error(`Not shown after a failed request: ${element}`);
 }
 const DISTURBED_MS = 15_000;
 

@@ -59,6 +59,29 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("add tags to a resource and remove them", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    const tags = page.getByRole("region", { name: "Tags" });
+    await tags.getByText("No tags").waitFor();
+    for (const name of ["Frontend", "shop"]) {
+      await tags.getByRole("button", { name: "Add tag" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add tag" });
+      await dialog.getByRole("textbox").fill(name);
+      await dialog.getByRole("button", { name: "Add tag" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await tags.getByRole("row", { name: new RegExp(`^${name}`, "i") }).waitFor();
+    }
+    await tags.getByRole("button", { name: "Remove frontend" }).click();
+    await tags.getByRole("row", { name: /^frontend/ }).waitFor({ state: "detached" });
+    const named = await server.client.applications.tags.list.query({ uuid });
+    expect(named.map(({ name }) => name)).toEqual(["shop"]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("keep the navigation where an address names no page, and say how Berth reaches its own machine", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);

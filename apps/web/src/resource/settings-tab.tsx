@@ -13,6 +13,7 @@ import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
 import { ServerMoveSection } from "./server-move-section.tsx";
 import { placeholdersOf, settingsOf } from "./settings.ts";
+import { TagsSection } from "./tags-section.tsx";
 
 export default function SettingsTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;
@@ -49,6 +50,7 @@ export default function SettingsTab({ resource }: PanelProps) {
       </Section>
       {/* Drawn with the rest of the long form above, which would push them away from under the pointer. */}
       <InSlices>
+        <TagsSection resource={resource} />
         <MoveSection resource={resource} />
         {resource.application !== undefined && <ServerMoveSection application={resource.application} />}
         <DangerZone resource={resource} />
