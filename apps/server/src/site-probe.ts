@@ -12,6 +12,8 @@ export const siteProbe = (
   publicUrl: (url: string, serverId: number) => string,
 ): SiteProbe => ({
   addresses: (host) => addressesOf(host, allowedPrivateHosts),
+  serverAddresses: async (server) =>
+    isOwnMachine(server) ? [] : (await addressesOf(server.ip, allowedPrivateHosts)).addresses,
   certificate: (server, host) => {
     const isOwn = isOwnMachine(server);
     const privateHosts = isOwn || server.team_id === ROOT_TEAM_ID ? ["*"] : allowedPrivateHosts;

@@ -1,7 +1,6 @@
 import { notFound } from "@berth/core";
 import { type DomainCheck, domainCheck, siteOf, splitUrls } from "@berth/core/application";
-import type { Page, Paging, ServerRecord, SiteProbe } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import type { Page, Paging, ServerRecord } from "@berth/core/ports";
 import { requireAbility } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import type { UseCaseContext } from "./context.ts";
@@ -35,16 +34,11 @@ export function domainChecks(context: UseCaseContext) {
       const server = await stores.servers.findById(server_id);
       if (server === undefined) throw notFound("Server");
       const page = urls.slice(skip, skip + Math.min(take, URLS_MAX));
-      const serverAddresses = page.length === 0 ? [] : await addressesOf(sites, server);
+      const serverAddresses = page.length === 0 ? [] : await sites.serverAddresses(server);
       const items = await Promise.all(page.map((url) => checked(url, server, serverAddresses)));
       return { items, total: urls.length };
     },
   };
-}
-
-/** Those of Berth's own machine are not known: it may be behind another address. */
-async function addressesOf(sites: SiteProbe, server: ServerRecord): Promise<readonly string[]> {
-  return isOwnMachine(server) ? [] : (await sites.addresses(server.ip)).addresses;
 }
 
 const URLS_MAX = 20;

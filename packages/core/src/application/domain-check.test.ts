@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { type DomainFindings, domainCheck, siteOf } from "./domain-check.ts";
 
 const now = new Date("2026-06-01T00:00:00Z");
-const seen = { issuer: "Let's Encrypt", expiresAt: new Date("2026-08-01T00:00:00Z"), problem: null };
+const seen = {
+  issuer: "Let's Encrypt",
+  startsAt: new Date("2026-05-03T00:00:00Z"),
+  expiresAt: new Date("2026-08-01T00:00:00Z"),
+  isForName: true,
+  problem: null,
+};
 const RIGHT: DomainFindings = {
   found: { addresses: ["203.0.113.7"], hasHidden: false },
   serverAddresses: ["203.0.113.7"],
@@ -45,8 +51,14 @@ describe("a check of a URL", () => {
   );
 
   test.each([
-    [{ failure: "Nothing answers." }, null, "Nothing answers."],
-    [{ ...seen, problem: "It is for another name." }, seen.issuer, "It is for another name."],
+    [{ failure: "Nothing answers.", isReached: false }, null, "Nothing answers."],
+    [{ failure: "There is none.", isReached: true }, null, expect.stringMatching(/^There is none\. .* look again/)],
+    [{ ...seen, problem: "It is not trusted." }, seen.issuer, "It is not trusted."],
+    [
+      { ...seen, isForName: false, problem: "It is for another name." },
+      seen.issuer,
+      expect.stringMatching(/^It is for another name\. .* look again/),
+    ],
     [{ ...seen, expiresAt: new Date("2026-05-01T00:00:00Z") }, seen.issuer, expect.stringMatching(/has expired/)],
     [undefined, undefined, null],
   ])("with the certificate %j has that of %s and says %j", (certificate, issuer, problem) => {

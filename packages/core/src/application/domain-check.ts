@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { NameAddresses, SeenCertificate } from "../ports/site-probe.ts";
+import type { MissingCertificate, NameAddresses, SeenCertificate } from "../ports/site-probe.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 const sentence = (meaning: string) =>
@@ -47,7 +47,7 @@ export interface DomainFindings {
   readonly serverAddresses: readonly string[];
   readonly routeProblem: string | undefined;
   /** `undefined` if it was not asked for. */
-  readonly certificate: SeenCertificate | { readonly failure: string } | undefined;
+  readonly certificate: SeenCertificate | MissingCertificate | undefined;
   readonly now: Date;
 }
 
@@ -65,7 +65,11 @@ export function domainCheck(url: string, findings: DomainFindings): DomainCheck 
   };
 }
 
-function dnsProblem(host: string, { found, serverAddresses }: DomainFindings): string | null {
+/** What is wrong with the DNS record of a name, and what to do. */
+export function dnsProblem(
+  host: string,
+  { found, serverAddresses }: Pick<DomainFindings, "found" | "serverAddresses">,
+): string | null {
   if (found === undefined) return null;
   const [own] = serverAddresses;
   const named = own ?? "the server's address";
@@ -79,8 +83,13 @@ function dnsProblem(host: string, { found, serverAddresses }: DomainFindings): s
 
 function certificateProblem({ certificate, now }: DomainFindings): string | null {
   if (certificate === undefined) return null;
-  if ("failure" in certificate) return certificate.failure;
-  const { expiresAt, problem } = certificate;
-  if (expiresAt < now) return "The certificate has expired. Check that ports 80 and 443 are open to the internet.";
-  return problem;
+  if ("failure" in certificate)
+    return certificate.isReached ? `${certificate.failure} ${PENDING}` : certificate.failure;
+  const { expiresAt, isForName, problem } = certificate;
+  if (expiresAt < now) return `The certificate has expired. ${OPEN_PORTS}`;
+  return problem !== null && !isForName ? `${problem} ${PENDING}` : problem;
 }
+
+const PENDING = "The proxy may still be getting one: look again in a minute.";
+/** What to do where a certificate is not issued or renewed. */
+export const OPEN_PORTS = "Check that ports 80 and 443 are open to the internet.";

@@ -62,6 +62,16 @@ export function parseDomainUrl(text: string): { readonly claim: DomainClaim } | 
   return { claim: { host, path, url: `${scheme}://${host}${port === undefined ? "" : `:${port}`}${rest}` } };
 }
 
+/**
+ * Whether a public authority could issue a certificate for the name. Names in RFC 2606, 6761, 6762 and 8375, addresses
+ * and single words are excluded.
+ */
+export const isPublicName = (host: string): boolean =>
+  host.includes(".") &&
+  !/[[\]_]/.test(host) &&
+  !/^[\d.]+$/.test(host) &&
+  !/(^|\.)(localhost|local|internal|test|example|invalid|onion|home\.arpa)$/.test(host);
+
 function isHost(host: string): boolean {
   if (/^\[[0-9a-f:.]+\]$/.test(host)) return true;
   if (host.length > HOST_LENGTH_MAX) return false;

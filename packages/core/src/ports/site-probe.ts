@@ -12,18 +12,31 @@ export interface NameAddresses {
 export interface SeenCertificate {
   /** Organisation or name of its authority. */
   readonly issuer: string | null;
+  readonly startsAt: Date;
   readonly expiresAt: Date;
+  /** Whether it is for the name that was asked for. Proxies present another one while they have none for it. */
+  readonly isForName: boolean;
   /** Why a browser refuses it; `null` if it does not. */
   readonly problem: string | null;
 }
 
-/** Looks at sites from outside of their proxy. Neither call waits for longer than some seconds. */
+/** No certificate was presented. */
+export interface MissingCertificate {
+  /** A sentence. */
+  readonly failure: string;
+  /** Whether the proxy answered at all. */
+  readonly isReached: boolean;
+}
+
+/** Looks at sites from outside of their proxy. No call waits for longer than some seconds. */
 export interface SiteProbe {
   /** Without addresses for a name that nobody knows. */
   addresses(host: string): Promise<NameAddresses>;
+  /** None of Berth's own machine: it may be behind another address. */
+  serverAddresses(server: ServerRecord): Promise<readonly string[]>;
   /**
    * Asks the proxy of the server itself, wherever the name leads, at the proxy's own port: another one, which a URL may
-   * name, would say which ports of the server are open. Returns a sentence where nothing is presented.
+   * name, would say which ports of the server are open.
    */
-  certificate(server: ServerRecord, host: string): Promise<SeenCertificate | { readonly failure: string }>;
+  certificate(server: ServerRecord, host: string): Promise<SeenCertificate | MissingCertificate>;
 }

@@ -33,10 +33,13 @@ describe("the certificate of a site", () => {
     const port = await site("shop.example", new Date("2099-01-01T00:00:00Z"));
     expect(await presented("shop.example", port)).toEqual({
       issuer: "Own authority",
+      startsAt: new Date("2020-01-01T00:00:00Z"),
+      isForName: true,
       expiresAt: new Date("2099-01-01T00:00:00Z"),
       problem: expect.stringMatching(/^Browsers do not trust its authority/),
     });
     expect(await presented("other.example", port)).toMatchObject({
+      isForName: false,
       problem: expect.stringMatching(/for another name/),
     });
   });
@@ -58,10 +61,12 @@ describe("the certificate of a site", () => {
     for (const port of [ending, plain]) {
       expect(await presented("shop.example", port)).toEqual({
         failure: expect.stringMatching(/^The proxy presents no certificate/),
+        isReached: true,
       });
     }
     expect(await presented("shop.example", none)).toEqual({
       failure: expect.stringMatching(new RegExp(`^The proxy does not answer on port ${none}: `)),
+      isReached: false,
     });
   });
 });

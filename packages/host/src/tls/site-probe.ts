@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
-import type { NameAddresses, SeenCertificate } from "@berth/core/ports";
+import type { MissingCertificate, NameAddresses, SeenCertificate } from "@berth/core/ports";
 import { guardedSocket } from "../http/guarded-socket.ts";
 import { HttpFault } from "../http/http-fault.ts";
 import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
@@ -28,7 +28,7 @@ export async function addressesOf(host: string, allowed: PrivateHosts): Promise<
 }
 
 /** The certificate that a server presents for a name. It is read, not trusted: nothing is sent over the connection. */
-export async function presentedCertificate(by: PresentedBy): Promise<SeenCertificate | { readonly failure: string }> {
+export async function presentedCertificate(by: PresentedBy): Promise<SeenCertificate | MissingCertificate> {
   const { host, port, server, privateHosts } = by;
   try {
     const bounds = { allowedPrivateHosts: privateHosts, secondsMax: SECONDS_MAX };
@@ -43,25 +43,26 @@ export async function presentedCertificate(by: PresentedBy): Promise<SeenCertifi
       socket.destroy();
     }
   } catch (cause) {
-    return { failure: failureOf(port, cause) };
+    return { failure: failureOf(port, cause), isReached: !(cause instanceof HttpFault) };
   }
 }
 
-function seenCertificate(host: string, socket: TLSSocket): SeenCertificate | { readonly failure: string } {
+function seenCertificate(host: string, socket: TLSSocket): SeenCertificate | MissingCertificate {
   const certificate: PeerCertificate = socket.getPeerCertificate();
   // Empty where the other side has presented none.
-  if (certificate.valid_to === undefined) return { failure: "The proxy presents no certificate." };
+  if (certificate.valid_to === undefined) return { failure: "The proxy presents no certificate.", isReached: true };
   const { O, CN } = certificate.issuer;
+  const startsAt = new Date(certificate.valid_from);
   const expiresAt = new Date(certificate.valid_to);
-  const isOther = checkServerIdentity(host, certificate) !== undefined;
+  const isForName = checkServerIdentity(host, certificate) === undefined;
   // Its type is `Error`; Node documents and sets the code as a text.
   const untrusted = socket.authorizationError as unknown as string | Error | null;
-  const problem = isOther
-    ? "The certificate is for another name. The proxy may still be getting one: look again in a minute."
+  const problem = !isForName
+    ? "The certificate is for another name."
     : untrusted
       ? `Browsers do not trust its authority (${untrusted instanceof Error ? untrusted.message : untrusted}).`
       : null;
-  return { issuer: firstOf(O) ?? firstOf(CN), expiresAt, problem };
+  return { issuer: firstOf(O) ?? firstOf(CN), startsAt, expiresAt, isForName, problem };
 }
 
 const firstOf = (text: string | string[] | undefined): string | null => [text].flat()[0] ?? null;
@@ -78,7 +79,7 @@ const secured = (socket: TLSSocket): Promise<void> =>
 function failureOf(port: number, cause: unknown): string {
   if (cause instanceof HttpFault) return `The proxy does not answer on port ${port}: ${cause.message}`;
   const why = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
-  return `The proxy presents no certificate (${why}). It may still be getting one: look again in a minute.`;
+  return `The proxy presents no certificate (${why}).`;
 }
 
 const tooLate = (): Promise<never> =>

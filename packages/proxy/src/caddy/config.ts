@@ -1,7 +1,7 @@
+import { isPublicName } from "@berth/core/application";
 import {
   coversHost,
   type HostRoute,
-  isPublicName,
   type OwnCertificate,
   type ProxySettings,
   type RoutedSite,

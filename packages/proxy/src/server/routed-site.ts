@@ -147,16 +147,6 @@ function originOf(host: string, isHttps: boolean, { httpPort, httpsPort }: Proxy
 export const coversHost = ({ hosts }: OwnCertificate, host: string): boolean =>
   hosts.some((name) => name === host || (name.startsWith("*.") && name.slice(1) === host.slice(host.indexOf("."))));
 
-/**
- * Whether a public authority could issue a certificate for the name. Names in RFC 2606, 6761, 6762 and 8375, addresses
- * and single words are excluded.
- */
-export const isPublicName = (host: string): boolean =>
-  host.includes(".") &&
-  !/[[\]_]/.test(host) &&
-  !/^[\d.]+$/.test(host) &&
-  !/(^|\.)(localhost|local|internal|test|example|invalid|onion|home\.arpa)$/.test(host);
-
 /** Headers to set and to remove; invalid names are left out. */
 export function headerChange(headers: Readonly<Record<string, string>> = {}) {
   const plain = Object.entries(headers).filter(([name, value]) => isHeaderName(name) && !/[\r\n\0]/.test(value));

@@ -1,8 +1,8 @@
+import { isPublicName } from "@berth/core/application";
 import {
   coversHost,
   type HostRoute,
   headerChange,
-  isPublicName,
   type OwnCertificate,
   type ProxySettings,
   type RoutedSite,
