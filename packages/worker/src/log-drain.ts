@@ -2,7 +2,7 @@ import { isServerAway } from "@berth/core";
 import type { ServerRecord } from "@berth/core/ports";
 import { hasLogDrain } from "@berth/core/server";
 import { dedupedWarnings } from "./deduped-warnings.ts";
-import { DrainSession, type DrainSessionDeps } from "./log-drain-session.ts";
+import type { DrainSession, DrainSessionDeps } from "./log-drain-session.ts";
 import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -39,8 +39,10 @@ export function createLogDrains(deps: LogDrainDeps, wakeSignal: WakeSignal): Log
     try {
       if (!(await serverLeases.acquire(server.id))) return await end(server.id);
       const drained = await stores.logDrains.drained(server.id);
+      // Loaded with the first log drain.
+      const made = await import("./log-drain-session.ts");
       if (loops.signal.aborted) return;
-      const session = sessions.get(server.id) ?? new DrainSession(deps, server);
+      const session = sessions.get(server.id) ?? new made.DrainSession(deps, server);
       sessions.set(server.id, session);
       await session.update(deps.adaptersOf(server), drained);
       warnings.over(about, "The log drain of a server is looked after again.", { server: server.name });
