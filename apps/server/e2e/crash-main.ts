@@ -3,7 +3,8 @@
 // `BERTH_PAUSE=/folder`; at the end of a step with the file `build-end`. `BERTH_CRASH_CALL=after POST /swarm/join` names a
 // call to an engine instead, by a regular expression. Its time limits are shortened for tests,
 // except with `BERTH_PATIENCE=product`. `BERTH_OUTAGE=2` sets for how many seconds a deployment waits for an
-// unreachable server. `BERTH_SAMPLE=3` samples the usage of resources every three seconds.
+// unreachable server. `BERTH_SAMPLE=3` samples the usage of resources every three seconds. `BERTH_CERTIFICATES=1` looks
+// at certificates every second.
 import { subscribe } from "node:diagnostics_channel";
 import { existsSync } from "node:fs";
 import type { ClientRequest } from "node:http";
@@ -88,18 +89,32 @@ if (channel !== undefined) {
   });
 }
 
+function watchedEvery(seconds: number) {
+  return {
+    certificateSeconds: seconds,
+    certificateFirstSeconds: seconds,
+    certificateGraceSeconds: 3 * seconds,
+    certificateRetrySecondsMax: seconds,
+    certificateKeptSeconds: seconds,
+  };
+}
+
 const IMPATIENT = { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5, serverLeaseSeconds: 2, reconcileSeconds: 1 };
 const outageSeconds = Number(process.env.BERTH_OUTAGE ?? 0);
 const sampleSeconds = Number(process.env.BERTH_SAMPLE ?? 0);
 const sampling = sampleSeconds > 0 ? { metricsSeconds: sampleSeconds } : {};
 const outage = outageSeconds > 0 ? { outageSecondsMax: outageSeconds, routeSecondsMax: outageSeconds } : {};
+const certificateSeconds = Number(process.env.BERTH_CERTIFICATES ?? 0);
+const watching = certificateSeconds > 0 ? watchedEvery(certificateSeconds) : {};
 
 const server = await startServer(readConfig(process.env), {
   log: logger("warn"),
   progress: progress(process.stdout),
   worker: {
     steps,
-    ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: { ...IMPATIENT, ...outage, ...sampling } }),
+    ...(process.env.BERTH_PATIENCE === "product"
+      ? {}
+      : { settings: { ...IMPATIENT, ...outage, ...sampling, ...watching } }),
   },
 });
 process.on("SIGTERM", () => void server.stop().then(() => process.exit(0)));

@@ -83,6 +83,7 @@ export async function wire(
     urls: config.notificationUrls,
   });
 
+  const sites = siteProbe(config.allowedPrivateHosts, publicUrl);
   const savedFiles = backupFiles(folder.backups);
 
   return {
@@ -110,7 +111,7 @@ export async function wire(
       teamServersMax: config.teamServersMax,
       keys: keyReader,
       addresses: addressBook(),
-      sites: siteProbe(config.allowedPrivateHosts, publicUrl),
+      sites,
       gitHost,
       cloud: cloudProviders({
         allowedPrivateHosts: config.allowedPrivateHosts,
@@ -154,6 +155,7 @@ export async function wire(
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
         drivesClusters: true,
+        sites,
         logger: log,
         ...options,
         settings: {

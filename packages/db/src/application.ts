@@ -15,6 +15,7 @@ import {
   updateResource,
 } from "./kind-row.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
+import { CERTIFICATE_PROBLEM } from "./resource-row.ts";
 import type { RoutingKey } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
@@ -49,7 +50,12 @@ type ApplicationRow = Omit<ApplicationRecord, "settings"> & { readonly settings:
 export const selectBareApplications = (db: Kysely<DB>) =>
   selectPlaced(db)
     .innerJoin("application", "application.resource_id", "resource.id")
-    .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app"), ADDITIONAL_SERVERS.as("additional_servers_count")]);
+    .select([
+      ...APPLICATION_COLUMNS,
+      GITHUB_APP.as("github_app"),
+      ADDITIONAL_SERVERS.as("additional_servers_count"),
+      CERTIFICATE_PROBLEM.as("certificate_problem"),
+    ]);
 
 const selectApplications = (db: Kysely<DB>) => selectBareApplications(db).select("application.settings");
 

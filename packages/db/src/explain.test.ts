@@ -215,6 +215,10 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "databases that have a port": ({ system }) => system.databases.listForwarded([-1]),
   "what was removed long ago": ({ system }) => system.resources.pruneRemoved(1000),
   "changes to forget": ({ system }) => system.resources.pruneChanges(1_000_000),
+  "owners of certificates": ({ system }, { uuid, serverId }) =>
+    system.certificateProblems.owners(serverId, [`${uuid}.test`]),
+  "what is found of certificates": ({ system }, { uuid, resourceId }) =>
+    system.certificateProblems.record([{ resource_id: resourceId, host: `${uuid}.test`, problem: null }]),
   "what is being removed": ({ system }) => system.resources.listRemoving(),
   "a team's channel": ({ stores }) => stores.notifications.settings("webhook"),
   deliveries: ({ stores }) => stores.notifications.deliveries({}, PAGE),

@@ -70,6 +70,10 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     select id, uuid || '.test', '/', 'https://' || uuid || '.test', 0 from resource
     where team_id = ${app.team_id}`.execute(kysely);
   await sql`
+    insert into certificate_problem (resource_id, host, reason, is_refused)
+    select resource_id, host, 'There is none.', true from domain
+    where resource_id in (select id from resource where team_id = ${app.team_id})`.execute(kysely);
+  await sql`
     insert into application_preview (uuid, resource_id, pull_request_id)
     select uuid || 'p' || n, id, n from resource, generate_series(1, 6) as n
     where team_id = ${app.team_id}`.execute(kysely);

@@ -1,3 +1,4 @@
+import type { CertificateProblem } from "@berth/core/application";
 import type { ResourceRecord, ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { emit, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
@@ -25,6 +26,12 @@ export const RESOURCE_COLUMNS = [
   "resource.updated_at",
 ] as const;
 
+/** Of what should run: the URLs of a stopped resource need no certificate. */
+export const CERTIFICATE_PROBLEM = sql<CertificateProblem | null>`(
+  select jsonb_build_object('reason', reason, 'is_refused', is_refused) from certificate_problem
+  where resource_id = resource.id and resource.desired_state = 'running' and resource.removing_at is null
+  order by is_refused desc, host limit 1)`;
+
 /** Kept by triggers, with a row for each kind, environment and server of the team. */
 export async function keptTotal(
   { db, teamId }: TeamContext,
@@ -43,7 +50,12 @@ export async function keptTotal(
 export function emitResourceEvent(
   context: StoreContext,
   resource: Pick<ResourceRecord, "team_id" | "uuid" | "kind" | "name">,
-  type: "resource.created" | "resource.removing" | "resource.deleted" | "resource.status_changed",
+  type:
+    | "resource.created"
+    | "resource.removing"
+    | "resource.deleted"
+    | "resource.status_changed"
+    | "resource.certificate_changed",
   payload: Readonly<Record<string, unknown>> = {},
 ): void {
   const { team_id, uuid, kind, name } = resource;

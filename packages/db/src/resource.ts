@@ -21,7 +21,7 @@ import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { resourcePlaces } from "./resource-place.ts";
-import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
+import { CERTIFICATE_PROBLEM, emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import { domainsOf, type RoutingKey } from "./routing.ts";
 import { serviceSubject } from "./service.ts";
 
@@ -83,6 +83,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
           "database.engine as database_engine",
           "database.certificate_expires_at",
           "application.scale_problem",
+          CERTIFICATE_PROBLEM.as("certificate_problem"),
           sql<string | null>`case when database.is_public then database.public_port_problem end`.as(
             "public_port_problem",
           ),

@@ -22,6 +22,7 @@ import type {
   ApplicationDestinationTable,
   ApplicationPreviewTable,
   ApplicationTable,
+  CertificateProblemTable,
   ContainerNameTable,
   DatabaseTable,
   DomainTable,
@@ -103,6 +104,7 @@ export interface DB {
   removed_resource: RemovedResourceTable;
   resource_change: ResourceChangeTable;
   resource_count: ResourceCountTable;
+  certificate_problem: CertificateProblemTable;
   application: ApplicationTable;
   database: DatabaseTable;
   service: ServiceTable;

@@ -6,6 +6,7 @@ import { applicationStore } from "./application.ts";
 import { applicationDestinationStore } from "./application-destination.ts";
 import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";
+import { systemCertificateProblemStore } from "./certificate-problem.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
 import { inTransaction, type StoreContext, type StoreDependencies, type TeamContext } from "./context.ts";
@@ -128,6 +129,7 @@ function allStores(context: StoreContext): SystemStores {
     services: systemServiceStore(context),
     schedules: systemScheduleStore(context),
     metrics: systemMetricStore(context),
+    certificateProblems: systemCertificateProblemStore(context),
     logDrains: systemLogDrainStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),

@@ -18,6 +18,7 @@ import type {
   S3StorageRecord,
   ServerMachine,
   ServerRecord,
+  SiteProbe,
   Proxy as SiteProxy,
   SourceFetcher,
   SystemStores,
@@ -66,6 +67,8 @@ export interface WorkerDeps {
   readonly notifications?: NotificationOptions | undefined;
   /** Sends lines to log drains. Without it none are. */
   readonly sendLogs?: LogDrainSender | undefined;
+  /** Looks at certificates. Without it none are watched. */
+  readonly sites?: SiteProbe | undefined;
   readonly logger: Logger;
 }
 

@@ -75,6 +75,17 @@ export interface WorkerSettings {
   readonly backupExecutionsKept: number;
   readonly taskFlushMs: number;
 
+  /** Between two rounds of looks at the certificates that are due. */
+  readonly certificateSeconds: number;
+  /** Before the first look at a new URL, while its certificate is being issued, and between the first looks at a faulty one. */
+  readonly certificateFirstSeconds: number;
+  /** How long a new URL may have no certificate. */
+  readonly certificateGraceSeconds: number;
+  /** Between two looks at one that stays faulty. */
+  readonly certificateRetrySecondsMax: number;
+  /** Between two looks at a good one. */
+  readonly certificateKeptSeconds: number;
+
   /** Interval between usage samples. */
   readonly metricsSeconds: number;
 
@@ -134,6 +145,12 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   concurrentBackupsMax: 4,
   backupExecutionsKept: 100,
   taskFlushMs: 500,
+
+  certificateSeconds: 30,
+  certificateFirstSeconds: 60,
+  certificateGraceSeconds: 180,
+  certificateRetrySecondsMax: 900,
+  certificateKeptSeconds: 6 * 3600,
 
   metricsSeconds: 60,
 

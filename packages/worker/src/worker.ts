@@ -1,4 +1,5 @@
 import { createBackupRunner } from "./backup/runner.ts";
+import { createCertificateWatch } from "./certificate-watch.ts";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { createDeploymentRunner } from "./deploy/runner.ts";
 import { createJobs } from "./job.ts";
@@ -71,6 +72,8 @@ export function worker(given: WorkerOptions): Worker {
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings, serverLeases });
   const sampler = createSampler({ ...options, settings, serverLeases, adaptersOf });
+  const { sites } = options;
+  const certificates = sites && createCertificateWatch({ ...options, settings, serverLeases, adaptersOf, sites });
   const listener = createLoops(options.logger, [
     {
       title: "Listening for changes in the database",
@@ -80,7 +83,7 @@ export function worker(given: WorkerOptions): Worker {
       seconds: () => 0,
     },
   ]);
-  const watchers = [reconciler, jobs, reachability, sampler];
+  const watchers = [reconciler, jobs, reachability, sampler, ...(certificates ? [certificates] : [])];
 
   return {
     start() {

@@ -70,6 +70,8 @@ export interface TestWorkerOptions {
   readonly credentialsFor?: WorkerOptions["credentialsFor"];
   readonly notifications?: WorkerOptions["notifications"];
   readonly sendLogs?: WorkerOptions["sendLogs"];
+  /** Default: no certificates are watched. */
+  readonly sites?: WorkerOptions["sites"];
   readonly drivesClusters?: WorkerOptions["drivesClusters"];
 }
 
@@ -102,6 +104,11 @@ const QUICK: Partial<WorkerSettings> = {
   taskFlushMs: 10,
   logDrainFlushMs: 10,
   logDrainRetrySeconds: 0.1,
+  certificateSeconds: 0.05,
+  certificateFirstSeconds: 0.05,
+  certificateGraceSeconds: 0.2,
+  certificateRetrySecondsMax: 0.1,
+  certificateKeptSeconds: 0.1,
   probeSeconds: 0.1,
   probeTimeoutSeconds: 0.3,
   giveUpServerSeconds: 1,
@@ -181,6 +188,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         credentialsFor: options.credentialsFor ?? (async () => undefined),
         notifications: options.notifications && killable(options.notifications, owner, watch, "notifications"),
         sendLogs: options.sendLogs && killable({ send: options.sendLogs }, owner, watch, "logs").send,
+        sites: options.sites && killable(options.sites, owner, watch, "sites"),
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
         // Not of servers that earlier tests left in the same database with unfinished jobs.

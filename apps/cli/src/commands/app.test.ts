@@ -16,7 +16,7 @@ const shop = {
   ...{ uuid: "a1", name: "shop", status: "running:healthy", urls: [], source: "upload" },
   ...{ environment_name: "production", destination: { server: { name: "docker" } }, replicas: 1 },
   ...{ restart_count: 0, last_restart_at: null, created_at: NOW, updated_at: NOW },
-  ...{ scale_problem: null, status_problem: null, url_problem: null },
+  ...{ scale_problem: null, status_problem: null, url_problem: null, certificate_problem: null },
 };
 
 test("app shows the databases that its variables refer to", async () => {

@@ -46,6 +46,7 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
     if (application.status_problem) output.warn(printable(application.status_problem));
     if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
+    else if (application.certificate_problem !== null) output.warn(printable(application.certificate_problem.reason));
   });
 }
 

@@ -9,6 +9,7 @@ const resource = (fields: object) =>
     ...{
       public_port_problem: null,
       url_problem: null,
+      certificate_problem: null,
       certificate_expires_at: null,
       scale_problem: null,
       status_problem: null,
@@ -104,5 +105,22 @@ it("names backups that were never drilled once a week of them exists", () => {
   );
   expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
     "warn It has had backups for 8 days, and none was ever restored in a drill. Run one.",
+  ]);
+});
+
+it("names a certificate that is missing or ends, unless nothing answers at all", () => {
+  const missing = {
+    certificate_problem: { reason: "The proxy has no certificate for a.example.com.", is_refused: true },
+  };
+  const ending = { certificate_problem: { reason: "The certificate of b.example.com ends.", is_refused: false } };
+  const found = attentionOf(
+    [resource({ ...ending }), resource({ ...missing }), resource({ ...missing, url_problem: "The proxy is stopped." })],
+    [],
+    NOW,
+  );
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "bad The proxy has no certificate for a.example.com.",
+    "bad The proxy is stopped.",
+    "warn The certificate of b.example.com ends.",
   ]);
 });

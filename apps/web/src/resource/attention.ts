@@ -56,6 +56,12 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   if (resource.url_problem !== null) {
     found.push({ key: `${uuid}-url`, tone: "bad", resource, reason: resource.url_problem });
   }
+  const { certificate_problem: certificateProblem } = resource;
+  // Where nothing answers, the reason of that comes first.
+  if (certificateProblem !== null && resource.url_problem === null) {
+    const tone = certificateProblem.is_refused ? "bad" : "warn";
+    found.push({ key: `${uuid}-url-certificate`, tone, resource, reason: certificateProblem.reason });
+  }
   if (resource.scale_problem !== null) {
     found.push({ key: `${uuid}-scale`, tone: "warn", resource, reason: resource.scale_problem });
   }

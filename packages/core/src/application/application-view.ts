@@ -8,6 +8,7 @@ import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull }
 import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { ApplicationSetting } from "./application-setting-view.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
+import { CertificateProblem } from "./certificate-problem.ts";
 import { DomainConflict, firstUrlProblem, splitUrls, type UrlProblem } from "./domain.ts";
 
 const text = z.string();
@@ -35,6 +36,7 @@ export const Application = z
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
     urls: z.array(text).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     url_problem: textOrNull.describe("Why a URL does not answer, and what to do."),
+    certificate_problem: CertificateProblem.nullable(),
     source: z.enum(["git", "upload", "dockerfile", "image"]).describe("Where its code comes from."),
     project_uuid: text,
     environment_id: integer,
@@ -192,6 +194,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     fqdn,
     urls: urls.map(options.publicUrl),
     url_problem: firstUrlProblem(urls, options.urlProblem),
+    certificate_problem: application.certificate_problem,
     source: application.source,
     project_uuid: placement.project_uuid,
     environment_id: application.environment_id,

@@ -7,6 +7,8 @@ export * from "./application-view.ts";
 export * from "./attached-destination.ts";
 export * from "./autoscaling.ts";
 export * from "./build-pack.ts";
+export * from "./certificate-fault.ts";
+export * from "./certificate-problem.ts";
 export * from "./container-name.ts";
 export * from "./domain.ts";
 export * from "./domain-check.ts";

@@ -3,6 +3,7 @@ export type * from "./application-destination.ts";
 export * from "./backup.ts";
 export type * from "./backup-files.ts";
 export type * from "./certificate.ts";
+export type * from "./certificate-problem.ts";
 export * from "./clock.ts";
 export * from "./cloud-provider.ts";
 export * from "./cloud-token.ts";

@@ -1,4 +1,5 @@
 import type { ApplicationSettings, ApplicationSource } from "../application/application.ts";
+import type { CertificateProblem } from "../application/certificate-problem.ts";
 import type { DatabaseEngine } from "../database/database-engine.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { DeploymentStatus } from "../deploy/deployment.ts";
@@ -211,6 +212,8 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly last_online_at: Date | null;
   /** Why it lacks containers, or has too many, since the last attempt to scale it failed. */
   readonly scale_problem: string | null;
+  /** The worst one of its URLs. */
+  readonly certificate_problem: CertificateProblem | null;
   /** Number of servers that it is deployed to besides the primary one. */
   readonly additional_servers_count: number;
 }

@@ -1,3 +1,4 @@
+import type { CertificateProblem } from "../application/certificate-problem.ts";
 import type { ListedResource, Placement } from "./records.ts";
 
 /** What lists of all kinds show of a resource. */
@@ -24,4 +25,6 @@ export interface ResourceSummaryRecord
   readonly certificate_expires_at: Date | null;
   /** Of an application. */
   readonly scale_problem: string | null;
+  /** Of an application or service, the worst one of its URLs. */
+  readonly certificate_problem: CertificateProblem | null;
 }

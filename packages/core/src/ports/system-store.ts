@@ -15,6 +15,7 @@ import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
 import type { ApplicationDestinationRecord } from "./application-destination.ts";
 import type { SystemBackupStore } from "./backup.ts";
+import type { SystemCertificateProblemStore } from "./certificate-problem.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { SystemEventStore } from "./event.ts";
 import type { IdentityStore } from "./identity-provider.ts";
@@ -80,6 +81,7 @@ export interface SystemStores {
   readonly services: SystemServiceStore;
   readonly schedules: SystemScheduleStore;
   readonly metrics: SystemMetricStore;
+  readonly certificateProblems: SystemCertificateProblemStore;
   readonly logDrains: SystemLogDrainStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CertificateProblem } from "../application/certificate-problem.ts";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
 import { BACKUP_STATUSES } from "../backup/backup-status.ts";
 import { Deployment } from "../deploy/deployment-view.ts";
@@ -43,6 +44,7 @@ export const ResourceSummary = z
     server_uuid: z.string(),
     urls: z.array(z.string()).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     url_problem: z.string().nullable().describe("Why a URL does not answer, and what to do."),
+    certificate_problem: CertificateProblem.nullable(),
     last_deployment: LastDeployment.nullable().describe("Without those of previews."),
     public_port_problem: z.string().nullable().describe("Why the public port of a database does not work."),
     certificate_expires_at: Timestamp.nullable().describe("Of a database's own certificate."),
@@ -75,6 +77,7 @@ export function resourceSummaryView(
     ...{ project_uuid, environment_uuid, environment_name, server_uuid },
     urls: resource.urls.map(publicUrl),
     url_problem: firstUrlProblem(resource.urls, urlProblem),
+    certificate_problem: resource.certificate_problem,
     last_deployment: lastDeployment === undefined ? null : lastDeploymentView(lastDeployment),
     public_port_problem: resource.public_port_problem,
     certificate_expires_at: timestampOrNull(resource.certificate_expires_at),

@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   "resource.autoscaled",
   "resource.restart_limit_reached",
   "resource.certificate_expiring",
+  "resource.certificate_changed",
   "server.removing",
   "server.deleted",
   "server.validated",

@@ -61,6 +61,7 @@ import { statusProblem } from "./0295-status-problem.ts";
 import { stopReason } from "./0296-stop-reason.ts";
 import { groupRoles } from "./0297-group-roles.ts";
 import { jobSteps } from "./0298-job-steps.ts";
+import { certificateProblems } from "./0299-certificate-problems.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -126,4 +127,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0296-stop-reason": stopReason,
   "0297-group-roles": groupRoles,
   "0298-job-steps": jobSteps,
+  "0299-certificate-problems": certificateProblems,
 };

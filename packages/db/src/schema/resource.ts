@@ -151,6 +151,14 @@ export interface DomainTable {
   pull_request_id: Generated<number>;
 }
 
+/** Rows are deleted with the https URLs of their host, by a trigger. */
+export interface CertificateProblemTable {
+  resource_id: number;
+  host: string;
+  reason: string;
+  is_refused: boolean;
+}
+
 export interface ApplicationPreviewTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
