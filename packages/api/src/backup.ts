@@ -2,6 +2,7 @@ import { lenient, Message } from "@berth/core";
 import {
   BackupCreate,
   BackupCreated,
+  BackupExecution,
   BackupExecutionSummary,
   BackupRunCancelled,
   BackupScheduleDetails,
@@ -10,6 +11,7 @@ import {
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource } from "./per-kind.ts";
+import { resumable } from "./stream.ts";
 
 const scheduled_backup_uuid = z.string().describe("The schedule's identifier.");
 const execution_uuid = z.string().describe("The backup's identifier.");
@@ -85,6 +87,17 @@ export const backups = {
     .query(async ({ ctx, input: { uuid, scheduled_backup_uuid, ...page } }) => ({
       executions: [...listed(ctx, await ctx.control.backups.executions(uuid, scheduled_backup_uuid, page), page)],
     })),
+
+  followExecution: onResource("database", {
+    method: "GET",
+    path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}/follow",
+    operationId: "follow-backup-execution-by-uuid",
+    summary: "Follow a backup",
+    description: "Its state now, and again each time that it has changed, until it has ended.",
+    ability: "read",
+    input: z.strictObject({ scheduled_backup_uuid, execution_uuid, ...resumable }),
+    events: BackupExecution,
+  }).subscription(({ ctx, input, signal }) => ctx.control.backups.followExecution(input, signal ?? ctx.signal)),
 
   deleteExecution: onResource("database", {
     method: "DELETE",

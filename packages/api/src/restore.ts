@@ -2,6 +2,7 @@ import { BackupRunCancelled, Restore, RestoreCreate, RestoreRequested } from "@b
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource } from "./per-kind.ts";
+import { resumable } from "./stream.ts";
 
 const backup = {
   scheduled_backup_uuid: z.string().describe("The schedule's identifier."),
@@ -67,6 +68,19 @@ export const restores = {
   })
     .output(Restore)
     .query(({ ctx, input: { uuid, restore_uuid } }) => ctx.control.restores.get(uuid, restore_uuid)),
+
+  follow: onResource("database", {
+    method: "GET",
+    path: "/restores/{restore_uuid}/follow",
+    operationId: "follow-database-restore",
+    summary: "Follow a restore or drill",
+    description: "Its state now, and again each time that it has changed, until it has ended.",
+    ability: "read",
+    input: z.strictObject({ restore_uuid, ...resumable }),
+    events: Restore,
+  }).subscription(({ ctx, input: { uuid, restore_uuid }, signal }) =>
+    ctx.control.restores.follow(uuid, restore_uuid, signal ?? ctx.signal),
+  ),
 
   cancel: onResource("database", {
     method: "POST",

@@ -3,6 +3,7 @@ import {
   BACKUPS_MAX,
   type BackupConfiguration,
   type BackupCreate,
+  type BackupExecution,
   type BackupExecutionSummary,
   type BackupPlan,
   type BackupRunCancelled,
@@ -12,6 +13,7 @@ import {
   backupExecutionView,
   backupPlan,
   backupScheduleView,
+  isBackupRunOver,
   newBackup,
 } from "@berth/core/backup";
 import type {
@@ -31,6 +33,7 @@ import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 import type { BackupRef } from "./restore.ts";
+import { followRun } from "./run-follow.ts";
 
 /** Number of executions shown with each schedule. */
 const EXECUTIONS_SHOWN = 100;
@@ -103,6 +106,17 @@ export function backups(context: UseCaseContext) {
       const database = await findDatabase(stores, databaseUuid);
       const schedule = await findSchedule(stores, database, uuid);
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
+    },
+
+    /** @throws DomainError `resource.not_found` */
+    async followExecution(ref: BackupRef, signal: AbortSignal): Promise<AsyncIterable<BackupExecution>> {
+      requireAbility(scope, "read");
+      const database = await findDatabase(stores, ref.uuid);
+      const { id } = await findSchedule(stores, database, ref.scheduled_backup_uuid);
+      const uuid = ref.execution_uuid;
+      const find = () => stores.backups.findExecution(id, uuid);
+      const run = { title: "Backup execution", uuid, find, view: backupExecutionView, isOver: isBackupRunOver };
+      return await followRun(context, run, signal);
     },
 
     /** Also deletes its file, and with `deleteS3` its object. @throws DomainError `resource.in_use` */

@@ -1,11 +1,13 @@
 import { notFound } from "@berth/core";
 import type { JobRecord, NewJob, Page, Paging, Stores } from "@berth/core/ports";
-import { type Job, type JobQuery, jobView } from "@berth/core/server";
+import { isJobOver, type Job, type JobQuery, jobView } from "@berth/core/server";
 import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
+import { followRun } from "./run-follow.ts";
 
-export function jobs({ scope, stores }: UseCaseContext) {
+export function jobs(context: UseCaseContext) {
+  const { scope, stores } = context;
   return {
     async list({ skip, take, ...filter }: JobQuery & Paging): Promise<Page<Job>> {
       requireAbility(scope, "read");
@@ -17,6 +19,14 @@ export function jobs({ scope, stores }: UseCaseContext) {
       const job = await stores.jobs.find(uuid);
       if (job === undefined) throw notFound("Job");
       return jobView(job);
+    },
+
+    /** @throws DomainError `resource.not_found` */
+    async follow(uuid: string, signal: AbortSignal): Promise<AsyncIterable<Job>> {
+      requireAbility(scope, "read");
+      const find = () => stores.jobs.find(uuid);
+      const isOver = ({ status }: JobRecord) => isJobOver(status);
+      return await followRun(context, { title: "Job", uuid, find, view: jobView, isOver }, signal);
     },
   };
 }

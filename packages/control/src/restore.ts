@@ -1,6 +1,7 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import {
   type BackupRunCancelled,
+  isBackupRunOver,
   isDumpName,
   mainDatabase,
   type Restore,
@@ -16,6 +17,7 @@ import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
+import { followRun } from "./run-follow.ts";
 
 /** Identifies a backup of a database. */
 export interface BackupRef {
@@ -58,6 +60,18 @@ export function restores(context: UseCaseContext) {
       const restore = await stores.restores.find(id, uuid);
       if (restore === undefined) throw notFound("Restore");
       return restoreView(restore);
+    },
+
+    /** @throws DomainError `resource.not_found` */
+    async follow(databaseUuid: string, uuid: string, signal: AbortSignal): Promise<AsyncIterable<Restore>> {
+      requireAbility(scope, "read");
+      const { id } = await findDatabase(stores, databaseUuid);
+      const find = () => stores.restores.find(id, uuid);
+      return await followRun(
+        context,
+        { title: "Restore", uuid, find, view: restoreView, isOver: isBackupRunOver },
+        signal,
+      );
     },
 
     /**

@@ -8,7 +8,7 @@ import {
 import type { DatabaseEngine } from "@berth/core/database";
 import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimRequest, SystemBackupStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { emit, idsOf, inTransaction, notifyRunEnd, type StoreContext, wakeWorkers } from "./context.ts";
+import { emit, idsOf, inTransaction, notifyRun, type StoreContext, wakeWorkers } from "./context.ts";
 import {
   ABANDONED,
   busyTeams,
@@ -21,6 +21,7 @@ import {
   takenBy,
 } from "./leased-run.ts";
 import { NEW_UUID } from "./new-uuid.ts";
+import { updateRuns } from "./run.ts";
 import { storable } from "./storable.ts";
 
 const OVERLAP = "Skipped: the run before it had not ended.";
@@ -34,14 +35,19 @@ export function systemBackupStore(context: StoreContext): SystemBackupStore {
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     renew: renewRuns(context, "backup_execution"),
     async place(hold, { folder, filename, s3_storage_id, s3_key }) {
-      const { rows } = await sql`update backup_execution run set folder = ${folder}, filename = ${filename},
-          s3_storage_id = ${s3_storage_id}, s3_key = ${s3_key}, updated_at = now()
-        where ${isHeldBy(hold)} and status = 'running' returning id`.execute(db);
-      return rows.length > 0;
+      return await updateRuns(
+        context,
+        sql`update backup_execution run set folder = ${folder}, filename = ${filename},
+            s3_storage_id = ${s3_storage_id}, s3_key = ${s3_key}, updated_at = now()
+          where ${isHeldBy(hold)} and status = 'running' returning uuid`,
+      );
     },
     async progress(hold, { step, written_bytes }) {
-      await sql`update backup_execution run set step = ${step}, written_bytes = ${written_bytes}, updated_at = now()
-        where ${isHeldBy(hold)} and status = 'running'`.execute(db);
+      await updateRuns(
+        context,
+        sql`update backup_execution run set step = ${step}, written_bytes = ${written_bytes}, updated_at = now()
+          where ${isHeldBy(hold)} and status = 'running' returning uuid`,
+      );
     },
     finish: (hold, end) => inTransaction(context, async (tx) => (await endExecutions(tx, isHeldBy(hold), end)) > 0),
     endAbandoned: (at) =>
@@ -172,10 +178,11 @@ async function insertEnded(
 }
 
 async function claim(
-  { db }: StoreContext,
+  context: StoreContext,
   serverIds: readonly number[],
   hold: ClaimRequest,
 ): Promise<ClaimedBackup | undefined> {
+  const { db } = context;
   const { rows } = await sql<Omit<ClaimedBackup, "settings"> & { readonly settings: Partial<BackupSettings> }>`
     with ${busyTeams(RUNNING_TEAMS)}
     select execution.uuid as execution_uuid, execution.target, execution.created_at, schedule.id as schedule_id,
@@ -198,6 +205,7 @@ async function claim(
   await sql`update backup_execution set ${takenBy(hold)}, step = 'dumping' where uuid = ${next.execution_uuid}`.execute(
     db,
   );
+  notifyRun(context, next.execution_uuid);
   return { ...next, settings: { ...BACKUP_DEFAULTS, ...next.settings } };
 }
 
@@ -233,6 +241,7 @@ export const cancelExecution = (context: StoreContext, uuid: string, at: Date): 
             join resource on resource.id = schedule.resource_id
           where run.uuid = ${uuid}`.execute(context.db);
         for (const row of rows) emitRunEvent(context, "backup.cancel_requested", row);
+        notifyRun(context, uuid);
       },
     },
   );
@@ -257,7 +266,7 @@ async function endExecutions(context: StoreContext, isMeant: RawBuilder<unknown>
     const { s3_storage_id, s3_key } = row;
     if (!end.s3_uploaded) await remove(context, { s3_storage_id, s3_key }, ON_ITS_WAY);
     emitRunEvent(context, `backup.${END_EVENTS[end.status]}`, row);
-    notifyRunEnd(context, row.execution_uuid);
+    notifyRun(context, row.execution_uuid);
   }
   return rows.length;
 }

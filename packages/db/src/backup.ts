@@ -4,9 +4,9 @@ import type { BackupCopies, BackupScheduleFields, BackupScheduleRecord, BackupSt
 import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
 import { cancelExecution } from "./backup-queue.ts";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
-import { runEnd } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
+import { runEnd } from "./run.ts";
 import type { DB } from "./schema.ts";
 
 const SCHEDULE_COLUMNS = [

@@ -3,7 +3,7 @@ import type { Notifier } from "./notifier.ts";
 
 /** Payload: the id of a deployment whose status, steps or log changed. */
 export const DEPLOYMENT_CHANNEL = "berth_deployment";
-/** Payload: the uuid of a backup or restore that ended. */
+/** Payload: the uuid of a job, backup or restore that changed. */
 export const RUN_CHANNEL = "berth_run";
 /** Payload: the id of a team that an event was written for. */
 export const EVENT_CHANNEL = "berth_event";

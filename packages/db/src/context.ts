@@ -41,7 +41,7 @@ export interface NewEvent {
 interface PendingMessages {
   readonly events: (NewEvent & { readonly actor: EventActor | null })[];
   readonly changedDeployments: Set<number>;
-  readonly endedRuns: Set<string>;
+  readonly changedRuns: Set<string>;
   readonly wakes: Set<WakeTopic>;
 }
 
@@ -64,7 +64,7 @@ export async function inTransaction<C extends StoreContext, T>(
         const pending: PendingMessages = {
           events: [],
           changedDeployments: new Set<number>(),
-          endedRuns: new Set<string>(),
+          changedRuns: new Set<string>(),
           wakes: new Set<WakeTopic>(),
         };
         const tx = { ...context, db, pending };
@@ -89,9 +89,9 @@ export function notifyDeployment(context: StoreContext, id: number): void {
   pendingOf(context).changedDeployments.add(id);
 }
 
-/** Notifies callers that wait for the end of a backup or restore when the transaction commits. */
-export function notifyRunEnd(context: StoreContext, uuid: string): void {
-  pendingOf(context).endedRuns.add(uuid);
+/** Notifies followers of a job, backup or restore when the transaction commits. */
+export function notifyRun(context: StoreContext, uuid: string): void {
+  pendingOf(context).changedRuns.add(uuid);
 }
 
 /** Wakes the loops of all control planes that wait for one of these topics when the transaction commits. */
@@ -111,7 +111,7 @@ async function sendPending({ db, pending }: StoreContext): Promise<void> {
   if (pending.events.length > 0 && (await insertEvents(db, pending.events))) pending.wakes.add("notification");
   const messages: readonly (readonly [channel: string, payload: string])[] = [
     ...[...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const),
-    ...[...pending.endedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
+    ...[...pending.changedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
     ...[...new Set(pending.events.map(({ team_id }) => team_id))].map((id) => [EVENT_CHANNEL, String(id)] as const),
     ...(pending.wakes.size > 0 ? [[QUEUE_CHANNEL, [...pending.wakes].join(" ")] as const] : []),
   ];

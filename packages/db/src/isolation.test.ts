@@ -422,6 +422,13 @@ const ATTEMPTS: Attempts = {
     oldestBackups: (stores, { database }) => stores.restores.oldestBackups([database.id]).then((all) => [...all]),
     insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
+  runs: {
+    readings: async (stores, { job }) => {
+      const { signal } = new AbortController();
+      for await (const run of stores.runs.readings(job.uuid, () => stores.jobs.find(job.uuid), signal)) return run;
+      return undefined;
+    },
+  },
   s3Storages: {
     list: (stores) => stores.s3Storages.list().then(({ items }) => items),
     find: (stores, { bucket }) => stores.s3Storages.find(bucket.uuid),

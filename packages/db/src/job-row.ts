@@ -2,7 +2,7 @@ import type { JobRecord } from "@berth/core/ports";
 import type { JobStatus, JobType } from "@berth/core/server";
 import { jobSourcesOf } from "@berth/core/server";
 import { type RawBuilder, sql } from "kysely";
-import { emit, type StoreContext } from "./context.ts";
+import { emit, notifyRun, type StoreContext } from "./context.ts";
 import { storable } from "./storable.ts";
 
 export const JOB_COLUMNS = [
@@ -62,6 +62,7 @@ export async function endJobs(
 }
 
 export function emitJobEvent(context: StoreContext, job: JobRecord, what: string = job.status): void {
+  notifyRun(context, job.uuid);
   emit(context, {
     team_id: job.team_id,
     type: `job.${what}`,

@@ -1,10 +1,11 @@
 import { DomainError, notFound } from "@berth/core";
 import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
+import { idsOf, inTransaction, notifyRun, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { emitJobEvent, endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject } from "./job-row.ts";
 import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
+import { updateRuns } from "./run.ts";
 import { storable, storableJson } from "./storable.ts";
 
 export function jobStore(context: TeamContext): JobStore {
@@ -131,12 +132,13 @@ export function systemJobStore(context: StoreContext): SystemJobStore {
   return {
     begin: (subject) => inTransaction(context, (tx) => begin(tx, subject)),
     async note(subject, error) {
-      await context.db
+      const noted = context.db
         .updateTable("job")
         .set({ error: error && storable(error), updated_at: sql<Date>`now()` })
         .where(isAbout(subject))
         .where("error", "is distinct from", error && storable(error))
-        .execute();
+        .returning("job.uuid");
+      await updateRuns(context, sql`${noted}`);
     },
     async lastRequests(type, subjectIds) {
       // One index lookup per subject, instead of reading all requests.
@@ -154,14 +156,14 @@ export function systemJobStore(context: StoreContext): SystemJobStore {
         return (await endJobs(tx, isHeld, status, error)).length > 0;
       }),
     async writeLog({ job_id, owner, attempt }, log) {
-      const { numUpdatedRows } = await context.db
+      const written = context.db
         .updateTable("job")
         .set({ log: storable(log), updated_at: sql<Date>`now()` })
         .where("id", "=", job_id)
         .where("lease_owner", "=", owner)
         .where("attempts", "=", attempt)
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
+        .returning("job.uuid");
+      return await updateRuns(context, sql`${written}`);
     },
     writeSteps: ({ job_id, owner, attempt }, steps) =>
       inTransaction(context, async (tx) => {
@@ -209,6 +211,7 @@ async function begin(context: StoreContext, subject: JobSubject): Promise<void> 
     .returning(JOB_COLUMNS)
     .executeTakeFirstOrThrow();
   if (before.status === "queued") emitJobEvent(context, job);
+  else notifyRun(context, job.uuid);
 }
 
 async function claim(
@@ -252,5 +255,6 @@ async function claim(
     .returning(JOB_COLUMNS)
     .executeTakeFirstOrThrow();
   if (next.status === "queued") emitJobEvent(context, job);
+  else notifyRun(context, job.uuid);
   return { lease: { job_id: job.id, owner, attempt: job.attempts }, job };
 }

@@ -1,7 +1,6 @@
 import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER } from "@berth/core/backup";
 import type { ClaimRequest, RenewableRuns, RenewedRun, RunLease } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { runTopic } from "./changes.ts";
 import type { StoreContext } from "./context.ts";
 
 /** Tables whose running rows are leased by a worker. */
@@ -143,24 +142,3 @@ export async function cancelRun(
     where uuid = ${uuid}`.execute(db);
   await (run.started_at === null ? end() : emitCancelRequest());
 }
-
-/** Polls a run until it has ended, or for this time. */
-export async function runEnd<Run extends { readonly status: BackupStatus }>(
-  { database: { changes } }: StoreContext,
-  { uuid, secondsMax }: { readonly uuid: string; readonly secondsMax: number },
-  read: () => Promise<Run | undefined>,
-): Promise<Run | undefined> {
-  const untilMs = performance.now() + secondsMax * 1000;
-  for (;;) {
-    // Taken before the read, so that an end in between is noticed.
-    const since = changes.clock();
-    const run = await read();
-    const leftMs = untilMs - performance.now();
-    if (run === undefined || backupStates.isTerminal(run.status) || leftMs <= 0) return run;
-    await changes.wait(runTopic(uuid), since, NEVER, Math.min(leftMs, WAIT_MS_MAX));
-  }
-}
-
-const NEVER = new AbortController().signal;
-/** Maximum delay if a notification was lost. */
-const WAIT_MS_MAX = 1000;

@@ -8,15 +8,7 @@ import type {
   SystemRestoreStore,
 } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import {
-  emit,
-  idsOf,
-  inTransaction,
-  notifyRunEnd,
-  type StoreContext,
-  type TeamContext,
-  wakeWorkers,
-} from "./context.ts";
+import { emit, idsOf, inTransaction, notifyRun, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import {
   ABANDONED,
   busyTeams,
@@ -26,10 +18,10 @@ import {
   isWithinShare,
   mayBecome,
   renewRuns,
-  runEnd,
   takenBy,
 } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
+import { runEnd, updateRuns } from "./run.ts";
 import type { DB } from "./schema.ts";
 import { storable } from "./storable.ts";
 
@@ -157,8 +149,11 @@ export function systemRestoreStore(context: StoreContext): SystemRestoreStore {
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     renew: renewRuns(context, "backup_restore"),
     async progress(hold, step) {
-      await sql`update backup_restore run set step = ${step}, updated_at = now()
-        where ${isHeldBy(hold)} and status = 'running'`.execute(db);
+      await updateRuns(
+        context,
+        sql`update backup_restore run set step = ${step}, updated_at = now()
+          where ${isHeldBy(hold)} and status = 'running' returning uuid`,
+      );
     },
     finish: (hold, end) => inTransaction(context, async (tx) => (await endAll(tx, isHeldBy(hold), end)) > 0),
     endAbandoned: (at) =>
@@ -192,10 +187,11 @@ export function systemRestoreStore(context: StoreContext): SystemRestoreStore {
 }
 
 async function claim(
-  { db }: StoreContext,
+  context: StoreContext,
   serverIds: readonly number[],
   hold: ClaimRequest,
 ): Promise<ClaimedRestore | undefined> {
+  const { db } = context;
   const { rows } = await sql<ClaimedRestore>`
     with ${busyTeams(RUNNING_TEAMS)}
     select run.uuid, run.kind, run.database_name, source.uuid as resource_uuid, run.target_resource_id,
@@ -217,6 +213,7 @@ async function claim(
   const [next] = rows;
   if (next === undefined) return undefined;
   await sql`update backup_restore set ${takenBy(hold)}, step = 'checking' where uuid = ${next.uuid}`.execute(db);
+  notifyRun(context, next.uuid);
   return next;
 }
 
@@ -235,7 +232,7 @@ async function endAll(context: StoreContext, isMeant: RawBuilder<unknown>, end: 
     returning run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid`.execute(context.db);
   for (const row of rows) {
     emitRunEvent(context, END_EVENTS[end.status], row);
-    notifyRunEnd(context, row.uuid);
+    notifyRun(context, row.uuid);
   }
   return rows.length;
 }
@@ -262,5 +259,8 @@ async function emitCancelRequest(context: StoreContext, isMeant: RawBuilder<unkn
   const { rows } = await sql<EventSubject>`
     select run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid
     from backup_restore run join resource on resource.id = run.target_resource_id where ${isMeant}`.execute(context.db);
-  for (const row of rows) emitRunEvent(context, "cancel_requested", row);
+  for (const row of rows) {
+    emitRunEvent(context, "cancel_requested", row);
+    notifyRun(context, row.uuid);
+  }
 }

@@ -37,6 +37,7 @@ import { registryStore } from "./registry.ts";
 import { releaseStore, systemReleaseStore } from "./release.ts";
 import { resourceStore, systemResourceStore } from "./resource.ts";
 import { restoreStore, systemRestoreStore } from "./restore.ts";
+import { runStore } from "./run.ts";
 import { s3StorageStore } from "./s3-storage.ts";
 import { systemScheduleStore } from "./schedule.ts";
 import { scheduledTaskStore } from "./scheduled-task.ts";
@@ -91,6 +92,7 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   services: serviceStore,
   backups: backupStore,
   restores: restoreStore,
+  runs: runStore,
   s3Storages: s3StorageStore,
   registries: registryStore,
   domains: domainStore,

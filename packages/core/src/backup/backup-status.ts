@@ -13,5 +13,9 @@ const BACKUP_TRANSITIONS = {
 
 export const backupStates = statesOf<BackupStatus>(BACKUP_TRANSITIONS);
 
+/** Whether a backup, restore or drill has ended. */
+export const isBackupRunOver = ({ status }: { readonly status: BackupStatus }): boolean =>
+  backupStates.isTerminal(status);
+
 /** The final statuses. */
 export type BackupOutcome = Exclude<BackupStatus, "running">;

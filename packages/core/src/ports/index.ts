@@ -39,6 +39,7 @@ export type * from "./release-store.ts";
 export type * from "./resource-summary.ts";
 export * from "./restore.ts";
 export * from "./rollback.ts";
+export type * from "./run.ts";
 export * from "./s3-storage.ts";
 export * from "./schedule.ts";
 export * from "./scheduled-task.ts";

@@ -42,6 +42,7 @@ import type {
 import type { RegistryStore } from "./registry.ts";
 import type { ResourceSummaryRecord } from "./resource-summary.ts";
 import type { RestoreStore } from "./restore.ts";
+import type { RunStore } from "./run.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
 import type { ServiceStore } from "./service.ts";
@@ -79,6 +80,7 @@ export interface Stores {
   readonly services: ServiceStore;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
+  readonly runs: RunStore;
   readonly s3Storages: S3StorageStore;
   readonly registries: RegistryStore;
   readonly domains: DomainStore;
