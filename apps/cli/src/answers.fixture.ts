@@ -28,7 +28,10 @@ interface TerminalInput {
   readonly isTerminal?: boolean;
 }
 
-/** A server that has these answers only. @param sendFile Answers requests of REST. */
+/** The end of a subscription. */
+const RETURN = "event: return\ndata: \n\n";
+
+/** A server that has these answers only: of a subscription, the events until its end. @param sendFile Answers requests of REST. */
 export async function answering(answers: Answers, sendFile?: (reply: ServerResponse, body: string) => void) {
   const called: string[] = [];
   const server = createServer(async (request, reply) => {
@@ -41,6 +44,12 @@ export async function answering(answers: Answers, sendFile?: (reply: ServerRespo
     const inputs = JSON.parse(body || searchParams.get("input") || "{}");
     const paths = pathname.replace("/trpc/", "").split(",");
     called.push(...paths);
+    if (request.headers.accept?.includes("text/event-stream")) {
+      reply.setHeader("content-type", "text/event-stream");
+      const sent = answered(answers, paths.join(","), inputs);
+      const events = sent.result === undefined ? [] : [sent.result.data].flat();
+      return reply.end([...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), RETURN].join(""));
+    }
     reply.setHeader("content-type", "application/json");
     reply.end(JSON.stringify(paths.map((path, index) => answered(answers, path, inputs[index] ?? {}))));
   });

@@ -1,8 +1,8 @@
-import type { Restore } from "@berth/core/backup";
+import { isBackupRunOver, type Restore } from "@berth/core/backup";
 import { matchingCandidates } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
-import { pollUntilEnded } from "../follow/poll.ts";
+import { followRun } from "../follow/run.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
@@ -80,11 +80,13 @@ async function followRestore(
 ): Promise<ExitCode> {
   const { output } = session;
   let told: string | undefined;
-  const ended = await pollUntilEnded(session, async () => {
-    const found = await client.databases.restores.get.query(query);
-    if (found.step !== null && found.step !== told) output.line(output.colors.dim(found.step));
-    told = found.step ?? told;
-    return found.status === "running" ? undefined : found;
+  const ended = await followRun(session, {
+    subscribe: (handlers) => client.databases.restores.follow.subscribe(query, handlers),
+    isOver: isBackupRunOver,
+    show({ step }: Restore) {
+      if (step !== null && step !== told) output.line(output.colors.dim(step));
+      told = step ?? told;
+    },
   });
   if (ended === undefined) {
     output.line(`\nStill running. Check with: berth databases restores get ${query.uuid} ${query.restore_uuid}`);

@@ -1,10 +1,17 @@
-import { BackupCreate, type BackupExecution, type BackupScheduleDetails, type BackupStatus } from "@berth/core/backup";
+import {
+  BackupCreate,
+  type BackupExecution,
+  type BackupScheduleDetails,
+  type BackupStatus,
+  isBackupRunOver,
+} from "@berth/core/backup";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { pollUntilEnded } from "../follow/poll.ts";
+import { followRun } from "../follow/run.ts";
 import { ago, bytes, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
@@ -12,7 +19,14 @@ import type { Session } from "../session.ts";
 import { cancel } from "./backup-cancel.ts";
 import { copyLocations, newProgress, progressText, type ShownProgress, savedName } from "./backup-execution.ts";
 import { drill, restore } from "./backup-restore.ts";
-import { chosenBackup, executionsOf, type ListedExecution, type Saved, schedulesOf } from "./saved-backups.ts";
+import {
+  chosenBackup,
+  executionParameters,
+  executionsOf,
+  type ListedExecution,
+  type Saved,
+  schedulesOf,
+} from "./saved-backups.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const BACKUP = ["[backup]", "its uuid; default: the newest good one"] as const;
@@ -192,19 +206,15 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     output.show(answer, () => output.line(`Requested. Check with: berth backup list ${name}`));
     return EXIT.ok;
   }
-  const told = new Map<string, ShownProgress>();
-  let looksAtEnd = 0;
-  const ended = await pollUntilEnded(session, async () => {
+  // One for each of its databases, which are recorded together.
+  const made = await pollUntilEnded(session, async () => {
     const schedules = await api.client.databases.backups.list.query({ uuid });
-    const made = executionsOf(schedules).filter(
+    const fresh = executionsOf(schedules).filter(
       (each) => each.scheduled_backup_uuid === schedule.uuid && !known.has(each.uuid),
     );
-    for (const execution of made) showProgress(output, told, execution);
-    const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
-    // With several databases, the next backup may be about to begin.
-    looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
-    return looksAtEnd > 1 ? made : undefined;
+    return fresh.length > 0 ? fresh.toSorted((a, b) => a.id - b.id) : undefined;
   });
+  const ended = made && (await followBackups(session, saved, made));
   if (ended === undefined) {
     output.line(`\nStill running. Check with: berth backup list ${name}`);
     output.line(`Cancel it with: berth backup cancel ${name}`);
@@ -214,6 +224,32 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     for (const execution of ended) sayBackup(output, execution);
   });
   return ended.every(({ status }) => status === "success") ? EXIT.ok : EXIT.failed;
+}
+
+/** They run one after the other. @returns `undefined` after Ctrl-C */
+async function followBackups(
+  session: Session,
+  { api, uuid }: Saved,
+  made: readonly ListedExecution[],
+): Promise<readonly ListedExecution[] | undefined> {
+  const ended: ListedExecution[] = [];
+  for (const execution of made) {
+    const parameters = executionParameters(uuid, execution);
+    let shown: ShownProgress | undefined;
+    const last = await followRun(session, {
+      subscribe: (handlers) => api.client.databases.backups.followExecution.subscribe(parameters, handlers),
+      isOver: isBackupRunOver,
+      show(now: BackupExecution) {
+        const progress = newProgress(shown, now);
+        if (progress === undefined) return;
+        shown = progress;
+        session.output.line(session.output.colors.dim(`${savedName(now.database_name)}: ${progressText(progress)}`));
+      },
+    });
+    if (last === undefined) return undefined;
+    ended.push({ ...execution, ...last });
+  }
+  return ended;
 }
 
 /**
@@ -242,13 +278,6 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
   ]);
 }
 const named = (schedule: BackupScheduleDetails) => ({ ...schedule, name: schedule.frequency });
-
-function showProgress(output: Output, told: Map<string, ShownProgress>, execution: BackupExecution): void {
-  const progress = newProgress(told.get(execution.uuid), execution);
-  if (progress === undefined) return;
-  told.set(execution.uuid, progress);
-  output.line(output.colors.dim(`${savedName(execution.database_name)}: ${progressText(progress)}`));
-}
 
 function sayBackup(output: Output, execution: BackupExecution): void {
   const { status, message, checksum, duration: seconds } = execution;

@@ -110,7 +110,7 @@ test.each([
       ],
       "clusterNodes.list": () => nodes,
       "clusters.join": () => ({ message: "Joined.", job_uuid: "j1" }),
-      "jobs.get": () => ({ status: "finished", log: null }),
+      "jobs.follow": () => [{ status: "finished", log: null }],
     },
     ["cluster", "join", "web-9", ...flags],
   );

@@ -80,7 +80,7 @@ describe("a server that is added", () => {
         validated.push(input);
         return { message: "Started.", job_uuid: "j1" };
       },
-      "jobs.get": () => ({ uuid: "j1", status, log: null, error: null }),
+      "jobs.follow": () => [{ uuid: "j1", status, log: null, error: null }],
     };
     return { ...(await ranWith(answers, ["server", "add", ...argv], { cwd: folder })), sent, validated };
   }

@@ -4,8 +4,7 @@ import type { Command } from "commander";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
-import { pollUntilEnded } from "./poll.ts";
-import type { WaitingLine } from "./waiting.ts";
+import { followRun } from "./run.ts";
 
 export const addWaitFlag = (command: Command): Command => command.option("--no-wait", "do not wait until it is done");
 
@@ -14,15 +13,17 @@ export async function followJob(session: Session, uuid: string): Promise<Job | u
   const { output } = session;
   const { client } = await session.connect();
   let shown = 0;
-  const look = async (waiting: WaitingLine | undefined) => {
-    const job = await client.jobs.get.query({ uuid });
-    const lines = job.log ? job.log.split("\n") : [];
-    if (lines.length > shown) waiting?.clear();
+  const show = ({ log }: Job) => {
+    const lines = log ? log.split("\n") : [];
     if (!output.isJson) for (const line of lines.slice(shown)) output.line(printableLine(line, false));
     shown = lines.length;
-    return isJobOver(job.status) ? job : undefined;
   };
-  return pollUntilEnded(session, look, "Waiting until it is done");
+  return followRun(session, {
+    subscribe: (handlers) => client.jobs.follow.subscribe({ uuid }, handlers),
+    isOver: ({ status }) => isJobOver(status),
+    show,
+    waitsFor: "Waiting until it is done",
+  });
 }
 
 /** Prints a job's output, and reports how it ended. */
