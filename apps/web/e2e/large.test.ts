@@ -54,6 +54,8 @@ describeLargeInBrowser("pages with much on them", () => {
       .first()
       .waitFor();
     await search.fill(`line ${LINES - 1}`);
+    await page.getByRole("status").getByText("1 of 1", { exact: true }).waitFor();
+    await page.getByLabel("Only matching lines").check({ force: true });
     await page.getByText(`1 of ${LINES} lines`).waitFor();
     await search.fill("");
     expect(await heapMb(page)).toBeLessThan(HEAP_MB_MAX);

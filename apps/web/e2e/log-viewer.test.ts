@@ -55,7 +55,11 @@ describeComponents("the log viewer", (show) => {
     await print(page, 1000);
     await lineOf(page, 1000).waitFor();
     await page.getByLabel("Search the log").fill("line 99");
-    await page.getByRole("status").getByText("11 of 1000 lines").waitFor();
+    await statusOf(page, "11 hits").waitFor();
+    await lineOf(page, 1000).waitFor();
+    await onlyMatching(page).check({ force: true });
+    await statusOf(page, "11 hits, 11 of 1000 lines").waitFor();
+    await until(async () => (await page.locator(".log-line").count()) === 11, { what: "only those lines are drawn" });
     await page.getByLabel("Search the log").fill("");
     await lineOf(page, 1000).waitFor();
     await page.getByLabel("Wrap").check({ force: true });
@@ -68,13 +72,99 @@ describeComponents("the log viewer", (show) => {
     await close();
   });
 
-  it("shows the lines that contain what is searched, in any case and across colours, and how many", async () => {
+  it("marks what is searched among all lines, and goes from hit to hit and round the ends", async () => {
+    const { page, close } = await show("log-viewer");
+    await print(page, 1000);
+    await lineOf(page, 1000).waitFor();
+    const search = page.getByLabel("Search the log");
+    await search.fill("line 50");
+    await statusOf(page, "11 hits").waitFor();
+    // Following stays on until a hit is gone to, which is the nearest one.
+    expect(await page.getByLabel("Follow").isChecked()).toBe(true);
+    await search.press("Enter");
+    await atHit(page, 11, 11, 509);
+    expect(await page.getByLabel("Follow").isChecked()).toBe(false);
+    expect(await page.locator("mark").count()).toBeGreaterThan(1);
+    expect(await page.getByRole("log").getByText("line 510", { exact: true }).count()).toBe(1);
+    await search.press("Enter");
+    await atHit(page, 1, 11, 50);
+    await search.press("Shift+Enter");
+    await atHit(page, 11, 11, 509);
+    await page.getByRole("button", { name: "Previous hit" }).click();
+    await atHit(page, 10, 11, 508);
+    await page.getByRole("button", { name: "Next hit" }).press("Enter");
+    await atHit(page, 11, 11, 509);
+    await page.getByRole("log").press("F3");
+    await atHit(page, 1, 11, 50);
+    await search.press("Shift+F3");
+    await atHit(page, 11, 11, 509);
+    // Another search begins where the last one was.
+    await search.fill("line 51");
+    await atHit(page, 2, 11, 510);
+    await print(page, 4200);
+    await statusOf(page, "2 of 111").waitFor();
+    await atHit(page, 2, 111, 510);
+    await search.fill("nowhere");
+    await statusOf(page, "0 hits").waitFor();
+    expect(await page.getByRole("button", { name: "Next hit" }).isDisabled()).toBe(true);
+    expect(await page.locator("mark").count()).toBe(0);
+    await close();
+  });
+
+  it("shows a hit far to the right, and each of several hits of a line by itself, across its colours", async () => {
+    const { page, close } = await show("log-viewer");
+    await print(page, 100);
+    await write(page, `left ${".".repeat(600)} ri\u001b[31mght\u001b[0m left`);
+    await print(page, 100);
+    const search = page.getByLabel("Search the log");
+    await search.fill("LEFT");
+    await search.press("Enter");
+    await statusOf(page, "1 of 2").waitFor();
+    await search.press("Enter");
+    await statusOf(page, "2 of 2").waitFor();
+    await until(() => isSeen(page));
+    await search.press("Enter");
+    await statusOf(page, "1 of 2").waitFor();
+    await until(() => isSeen(page));
+    await search.fill("right");
+    await statusOf(page, "1 of 1").waitFor();
+    expect(await page.locator("mark.log-hit-current").allTextContents()).toEqual(["ri", "ght"]);
+    await until(() => isSeen(page));
+    await close();
+  });
+
+  it("goes through the hits of 100,000 lines, wrapped ones too, and keeps the hit when only matching lines are shown", async () => {
+    const { page, close } = await show("log-viewer");
+    await print(page, 100_000);
+    await lineOf(page, 100_000).waitFor();
+    const search = page.getByLabel("Search the log");
+    await search.fill("line 4999");
+    await search.press("Enter");
+    await atHit(page, 11, 11, 49_999);
+    await search.press("Enter");
+    await atHit(page, 1, 11, 4999);
+    await page.getByLabel("Wrap").check({ force: true });
+    await search.press("Enter");
+    await atHit(page, 2, 11, 49_990);
+    expect(await page.locator(".log-line").count()).toBeLessThan(ROWS_MAX);
+    await onlyMatching(page).check({ force: true });
+    await statusOf(page, "2 of 11, 11 of 100000 lines").waitFor();
+    await search.press("Enter");
+    await until(async () => (await page.locator("mark.log-hit-current").textContent()) === "line 4999");
+    await statusOf(page, "3 of 11, 11 of 100000 lines").waitFor();
+    await onlyMatching(page).uncheck({ force: true });
+    await atHit(page, 3, 11, 49_991);
+    await close();
+  });
+
+  it("shows only lines that contain what is searched when told to, in any case and across colours", async () => {
     const { page, close } = await show("log-viewer");
     await print(page, 200);
     await write(page, "Payment \u001b[31mre\u001b[32mfused\u001b[0m");
     const search = page.getByLabel("Search the log");
     await search.fill("PAYMENT REFUSED");
-    await page.getByRole("status").getByText("1 of 201 lines").waitFor();
+    await onlyMatching(page).check({ force: true });
+    await statusOf(page, "1 hit, 1 of 201 lines").waitFor();
     await until(async () => (await page.locator(".log-line").count()) === 1, { what: "only that line is drawn" });
     expect(await page.locator(".log-line").allTextContents()).toEqual([expect.stringContaining("Payment refused")]);
     await search.fill("[31m");
@@ -144,7 +234,8 @@ describeComponents("the log viewer", (show) => {
     await print(page, 2);
     await write(page, "\u001b[31mno time\u001b[0m\u0007");
     await page.getByLabel("Search the log").fill("line 2");
-    await page.getByRole("status").getByText("1 of 3 lines").waitFor();
+    await onlyMatching(page).check({ force: true });
+    await statusOf(page, "1 hit, 1 of 3 lines").waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download" }).click(),
@@ -162,6 +253,17 @@ describeComponents("the log viewer", (show) => {
     await write(page, "\u001b[31mred\u001b[0m \u001b[42mon green\u001b[0m");
     await page.getByText("on green").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByLabel("Search the log").fill("on");
+    await page.getByLabel("Search the log").press("Enter");
+    await page.locator("mark.log-hit-current").waitFor();
+    for (const scheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
+      expect([scheme, await accessibilityProblems(page)]).toEqual([scheme, []]);
+    }
+    await page.getByLabel("Search the log").press("Tab");
+    await page.getByRole("button", { name: "Previous hit" }).and(page.locator(":focus")).waitFor();
+    await page.getByLabel("Search the log").fill("");
     await page.getByRole("button", { name: "Download" }).press("Tab");
     await page.locator("[role=log]:focus").waitFor();
     await page.keyboard.press("Home");
@@ -174,6 +276,25 @@ const print = (page: Page, count: number) => page.evaluate(`component.log.print(
 
 const write = (page: Page, ...texts: readonly string[]) =>
   page.evaluate(`component.log.write(...${JSON.stringify(texts.map((text) => ({ text })))})`);
+
+const statusOf = (page: Page, text: string) => page.getByRole("status").getByText(text, { exact: true });
+const onlyMatching = (page: Page) => page.getByLabel("Only matching lines");
+
+/** Waits until this hit is marked and seen. */
+async function atHit(page: Page, number: number, count: number, line: number): Promise<void> {
+  await statusOf(page, `${number} of ${count}`).waitFor();
+  const current = page.locator(".log-line", { has: page.locator("mark.log-hit-current") });
+  await until(async () => (await current.getAttribute("data-index")) === String(line - 1), { what: `line ${line}` });
+  await until(() => isSeen(page));
+}
+
+/** Whether the current hit is inside of the log's window. */
+const isSeen = (page: Page) =>
+  page.evaluate<boolean>(`(() => {
+    const log = document.querySelector("[role=log]").getBoundingClientRect();
+    const mark = document.querySelector("mark.log-hit-current")?.getBoundingClientRect();
+    return mark !== undefined && mark.top >= log.top && mark.bottom <= log.bottom && mark.left >= log.left && mark.right <= log.right;
+  })()`);
 
 const lineOf = (page: Page, number: number) => page.getByRole("log").getByText(`line ${number}`, { exact: true });
 const scrollTopOf = (page: Page) => page.evaluate<number>("document.querySelector('[role=log]').scrollTop");

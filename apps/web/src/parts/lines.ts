@@ -12,6 +12,8 @@ export class Lines {
   readonly all: LogEntry[] = [];
   /** Whether the time of any line is known. */
   hasTimes = false;
+  /** Number of old lines that are no longer in `all`. */
+  dropped = 0;
   #version = 0;
   #isScheduled = false;
   readonly #listeners = new Set<() => void>();
@@ -22,7 +24,10 @@ export class Lines {
       this.hasTimes ||= entry.at !== undefined;
     }
     // Old lines are dropped to save memory.
-    if (this.all.length > LINES_MAX * 1.1) this.all.splice(0, this.all.length - LINES_MAX);
+    if (this.all.length > LINES_MAX * 1.1) {
+      this.dropped += this.all.length - LINES_MAX;
+      this.all.splice(0, this.all.length - LINES_MAX);
+    }
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     requestAnimationFrame(() => {

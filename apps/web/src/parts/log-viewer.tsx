@@ -1,8 +1,10 @@
-import { Button, Group, Switch, Text, TextInput } from "@mantine/core";
+import { Button, Group, Switch, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, type UIEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { memo, type ReactNode, type UIEvent, useEffect, useRef, useState } from "react";
 import { plainText, spansOf } from "./ansi.ts";
 import { type Lines, type LogEntry, useVersion } from "./lines.ts";
+import { LogHitsBar, useLogHits } from "./log-hits.tsx";
+import { type SearchedSpan, withHits } from "./log-search.ts";
 
 interface LogViewerProps {
   readonly lines: Lines;
@@ -25,27 +27,44 @@ const LONG_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", time
 /** Log viewer: follows, searches, wraps, and renders only the visible lines. */
 export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   const version = useVersion(lines);
-  const [search, setSearch] = useState("");
-  const wanted = useDeferredValue(search.toLowerCase());
   const [isWrapped, setWrapped] = useState(false);
   const [hasTimes, setTimes] = useState(true);
   const [isFollowing, setFollowing] = useState(true);
   const scroller = useRef<HTMLDivElement>(null);
   const scrolled = useRef({ scrollTop: 0, scrollHeight: 0, clientHeight: 0 });
-  // `version` changes whenever `lines` does.
-  const shown = useMemo(
-    () => (wanted === "" ? lines.all : lines.all.filter(({ text }) => plainText(text).toLowerCase().includes(wanted))),
-    [lines, version, wanted],
-  );
+  const isGoing = useRef(false);
+  const hits = useLogHits(lines, {
+    firstSeen: () => lines.dropped + indexAt(virtual.range?.startIndex ?? 0),
+    isFollowing,
+    onGo() {
+      setFollowing(false);
+      isGoing.current = true;
+    },
+  });
+  const { search, current } = hits;
+  const filter = hits.isFiltering ? search : undefined;
+  const count = filter?.lineCount ?? lines.all.length;
+  const indexAt = (row: number) => filter?.indexAt(row) ?? row;
   const virtual = useVirtualizer({
-    count: shown.length,
+    count,
     getScrollElement: () => scroller.current,
     estimateSize: () => LINE_HEIGHT,
     overscan: 20,
   });
   useEffect(() => {
-    if (isFollowing && shown.length > 0) virtual.scrollToIndex(shown.length - 1, { align: "end" });
-  }, [isFollowing, shown.length, virtual, version]);
+    if (isFollowing && count > 0) virtual.scrollToIndex(count - 1, { align: "end" });
+  }, [isFollowing, count, virtual, version]);
+  useEffect(() => {
+    if (current === undefined) return;
+    virtual.scrollToIndex(filter?.rowOf(current) ?? current.line - lines.dropped, { align: "center" });
+  }, [current, filter]);
+  // The line of the hit may be drawn some frames later, and be wider than the log.
+  useEffect(() => {
+    const mark = isGoing.current ? scroller.current?.querySelector(".log-hit-current") : undefined;
+    if (mark == null) return;
+    isGoing.current = false;
+    mark.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
 
   /** Keys and the scroll bar move up without any other event. Fewer lines and a higher window do so too. */
   const stopAbove = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent) => {
@@ -70,18 +89,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
     <div>
       <Group gap="sm" mb="xs">
         {controls}
-        <TextInput
-          size="xs"
-          aria-label="Search the log"
-          placeholder="Search …"
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-        />
-        {wanted !== "" && (
-          <Text size="xs" c="dimmed" role="status">
-            {shown.length} of {lines.all.length} lines
-          </Text>
-        )}
+        <LogHitsBar hits={hits} lineCount={lines.all.length} />
         <Switch
           size="xs"
           label="Wrap"
@@ -115,10 +123,11 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
         tabIndex={0}
         onScroll={stopAbove}
         onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
+        onKeyDown={hits.onKey}
       >
-        {shown.length === 0 ? (
+        {count === 0 ? (
           <Text c="dimmed" size="sm" p="sm" component="div">
-            {wanted === "" ? empty : `No line contains “${search}”.`}
+            {filter === undefined ? empty : `No line contains “${hits.text}”.`}
           </Text>
         ) : (
           <div className="log-rows" style={{ height: virtual.getTotalSize() }}>
@@ -130,7 +139,12 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
                 className="log-line"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Line entry={shown[index]} hasTimes={hasTimes && lines.hasTimes} />
+                <Line
+                  entry={lines.all[indexAt(index)]}
+                  hasTimes={hasTimes && lines.hasTimes}
+                  pattern={search?.pattern}
+                  current={current?.line === lines.dropped + indexAt(index) ? current.nth : undefined}
+                />
               </div>
             ))}
           </div>
@@ -143,11 +157,19 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
 const Line = memo(function Line({
   entry,
   hasTimes,
+  pattern,
+  current,
 }: {
   readonly entry: LogEntry | undefined;
   readonly hasTimes: boolean;
+  /** What is searched. */
+  readonly pattern: RegExp | undefined;
+  /** Which of the line's hits is looked at. */
+  readonly current: number | undefined;
 }) {
   if (entry === undefined) return null;
+  const spans = spansOf(entry.text);
+  const parts: readonly SearchedSpan[] = pattern === undefined ? spans : withHits(spans, pattern);
   return (
     <>
       {hasTimes && (
@@ -157,12 +179,18 @@ const Line = memo(function Line({
       )}
       {entry.step !== undefined && <span className="log-step">{entry.step ?? ""}</span>}
       <span className={entry.isError === true ? "log-error" : ""}>
-        {spansOf(entry.text).map(({ text, className }, index) => (
+        {parts.map(({ text, className, hit }, index) =>
           // The order of a line's parts never changes, so the index is a stable key.
-          <span key={index} className={className}>
-            {text}
-          </span>
-        ))}
+          hit === undefined ? (
+            <span key={index} className={className}>
+              {text}
+            </span>
+          ) : (
+            <mark key={index} className={hit === current ? "log-hit log-hit-current" : "log-hit"}>
+              {text}
+            </mark>
+          ),
+        )}
       </span>
     </>
   );
