@@ -1,5 +1,6 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
+import type { JobStep, ValidationResult } from "@berth/core/server";
 import { inspectDockerServer, type ValidationDeps } from "./server-validation.ts";
 import { INSTALLATION_SECONDS_MAX } from "./settings.ts";
 import { within } from "./wait.ts";
@@ -17,7 +18,9 @@ export async function installEngineOn(
     await stores.jobs.finish(lease, "failed", "The server was deleted in the meantime.");
     return;
   }
-  const problem = lease.attempt > settings.attemptsMax ? INTERRUPTED : await install(deps, lease, server, signal);
+  const steps = recordedSteps(deps, lease);
+  const problem =
+    lease.attempt > settings.attemptsMax ? INTERRUPTED : await install(deps, lease, { server, steps, signal });
   // The next worker detects the packages that are already installed.
   if (signal.aborted) return;
   if (problem !== null) {
@@ -25,7 +28,7 @@ export async function installEngineOn(
     logger.info("Docker could not be installed.", { server: server.name, problem });
     return;
   }
-  await stores.servers.finishValidation(lease, serverId, await validated(deps, lease, server));
+  await stores.servers.finishValidation(lease, serverId, await validated(deps, lease, server, steps.all()));
   logger.info("Docker installed.", { server: server.name });
 }
 
@@ -33,29 +36,74 @@ export async function installEngineOn(
 async function install(
   deps: ValidationDeps,
   lease: JobLease,
-  server: ServerRecord,
-  signal: AbortSignal,
+  {
+    server,
+    steps,
+    signal,
+  }: { readonly server: ServerRecord; readonly steps: RecordedSteps; readonly signal: AbortSignal },
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return "No control plane reaches this server, so Docker cannot be installed on it.";
+  const { settings } = deps;
   const printed = outputTail();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
   const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
+  const done = async (): Promise<string | null> => {
+    try {
+      const progress = { onStep: steps.begin, onLine: printed.add };
+      const work = machine.installEngine(progress, AbortSignal.any([signal, overdue]));
+      if ((await within(INSTALLATION_SECONDS_MAX, work)) !== undefined) return null;
+      return `Server ${server.name} did not end the installation within ${INSTALLATION_SECONDS_MAX / 60} minutes.`;
+    } catch (error) {
+      return isDomainError(error) ? error.message : `Docker could not be installed on server ${server.name}.`;
+    }
+  };
   try {
-    const work = machine.installEngine(printed.add, AbortSignal.any([signal, overdue]));
-    if ((await within(INSTALLATION_SECONDS_MAX, work)) !== undefined) return null;
-    return `Server ${server.name} did not end the installation within ${INSTALLATION_SECONDS_MAX / 60} minutes.`;
-  } catch (error) {
-    return isDomainError(error) ? error.message : `Docker could not be installed on server ${server.name}.`;
+    const problem = await done();
+    // The next worker begins again.
+    if (!signal.aborted) steps.end(problem);
+    return problem;
   } finally {
     clearInterval(timer);
     await flush();
+    await within(settings.validationSeconds, steps.written());
   }
 }
 
+type RecordedSteps = ReturnType<typeof recordedSteps>;
+
+/** The steps of an installation, recorded with its job when one begins and when they have ended. */
+function recordedSteps({ stores }: Pick<ValidationDeps, "stores">, lease: JobLease) {
+  let steps: readonly JobStep[] = [];
+  let written = Promise.resolve(true);
+  // One after the other, so that the newest steps are written last.
+  const write = (next: readonly JobStep[]) => {
+    steps = next;
+    written = written.then(() => stores.jobs.writeSteps(lease, next)).catch(() => false);
+  };
+  const ended = (problem: string | null) =>
+    steps.map((step): JobStep => {
+      if (step.result !== "running") return step;
+      return problem === null ? { ...step, result: "passed" } : { ...step, result: "failed", message: problem };
+    });
+  return {
+    all: () => steps,
+    begin: ({ name, command: message }: { readonly name: string; readonly command: string }) =>
+      write([...ended(null), { name, result: "running", message }]),
+    /** @param problem Why the last step failed; `null` if it did not. */
+    end: (problem: string | null) => write(ended(problem)),
+    written: () => written,
+  };
+}
+
 /** An engine may need a moment after its first start. */
-async function validated(deps: ValidationDeps, lease: JobLease, server: ServerRecord) {
+async function validated(
+  deps: ValidationDeps,
+  lease: JobLease,
+  server: ServerRecord,
+  before: readonly JobStep[],
+): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   for (let attempt = 1; machine !== undefined && attempt < ATTEMPTS; attempt += 1) {
     const answer = await within(
@@ -65,7 +113,8 @@ async function validated(deps: ValidationDeps, lease: JobLease, server: ServerRe
     if (answer !== undefined) break;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-  return await inspectDockerServer(deps, lease, server);
+  const result = await inspectDockerServer(deps, lease, server, before);
+  return { ...result, steps: [...before, ...(result.steps ?? [])] };
 }
 
 /** Keeps only the end of the output, which shows the failure: the output may be endless. */

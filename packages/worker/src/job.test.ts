@@ -193,15 +193,54 @@ describe("installing Docker", () => {
 
   test("keeps what it printed, and validates the server", async () => {
     world.machine = fakeMachine({
-      install: async (onLine) => ["$ apt-get update", "Setting up docker.io"].forEach(onLine),
+      async install({ onStep, onLine }) {
+        onStep({ name: "Package lists", command: "apt-get update" });
+        onLine("$ apt-get update");
+        onStep({ name: "Packages", command: "apt-get install docker.io" });
+        onLine("Setting up docker.io");
+      },
     });
     world.worker();
     const { server } = await docker();
     expect(await ended(await installation(server))).toMatchObject({
       status: "finished",
       log: "$ apt-get update\nSetting up docker.io",
+      // The checks of the validation follow.
+      steps: [
+        { name: "Package lists", result: "passed", message: "apt-get update" },
+        { name: "Packages", result: "passed", message: "apt-get install docker.io" },
+        { name: "Machine", result: "passed" },
+        ...Array(6).fill({ result: "passed" }),
+      ],
     });
     expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: true, is_usable: true } });
+  });
+
+  test("shows its steps and what it prints while it runs", async () => {
+    const goOn = Promise.withResolvers<void>();
+    world.machine = fakeMachine({
+      async install({ onStep, onLine }) {
+        onStep({ name: "Package lists", command: "apt-get update" });
+        onStep({ name: "Packages", command: "apt-get install docker.io" });
+        onLine("Unpacking docker.io");
+        await goOn.promise;
+      },
+    });
+    world.worker();
+    const { server } = await docker();
+    const job = await installation(server);
+    await expect
+      .poll(() => find(job), { timeout: 10_000 })
+      .toMatchObject({
+        status: "in_progress",
+        log: "Unpacking docker.io",
+        steps: [
+          { name: "Package lists", result: "passed" },
+          { name: "Packages", result: "running", message: "apt-get install docker.io" },
+        ],
+      });
+    goOn.resolve();
+    await ended(job);
   });
 
   test("is ended on its machine before a worker that stops has stopped, and is not over by that", async () => {
@@ -228,7 +267,9 @@ describe("installing Docker", () => {
 
   test("says what failed, with what it printed until then", async () => {
     world.machine = fakeMachine({
-      install: async (onLine) => {
+      install: async ({ onStep, onLine }) => {
+        onStep({ name: "Package lists", command: "apt-get update" });
+        onStep({ name: "Packages", command: "apt-get install docker.io" });
         onLine("E: No space left");
         throw new DomainError("engine.failed", "The disk is full.");
       },
@@ -239,6 +280,10 @@ describe("installing Docker", () => {
       status: "failed",
       error: "The disk is full.",
       log: "E: No space left",
+      steps: [
+        { name: "Package lists", result: "passed", message: "apt-get update" },
+        { name: "Packages", result: "failed", message: "The disk is full." },
+      ],
     });
     expect(await serverOf(server)).toMatchObject({ settings: { is_usable: true } });
   });

@@ -7,6 +7,7 @@ import {
   ENGINES,
   type InspectionProgress,
   inspectionSteps,
+  type JobStep,
   type ServerFindings,
   sameNodeProblem,
   stepOf,
@@ -48,11 +49,15 @@ async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRec
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }
 
-/** Inspects a Docker server: machine first, then engine. */
+/**
+ * Inspects a Docker server: machine first, then engine.
+ * @param before Steps of the same job that have ended, which are recorded with the checks so far.
+ */
 export async function inspectDockerServer(
   deps: ValidationDeps,
   lease: JobLease,
   server: ServerRecord,
+  before: readonly JobStep[] = [],
 ): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;
@@ -60,7 +65,8 @@ export async function inspectDockerServer(
   let recorded = Promise.resolve(true);
   // One after the other, so that the newest steps are written last.
   const onProgress = (soFar: InspectionProgress) => {
-    recorded = recorded.then(() => deps.stores.jobs.writeSteps(lease, inspectionSteps(soFar))).catch(() => false);
+    const steps = [...before, ...inspectionSteps(soFar)];
+    recorded = recorded.then(() => deps.stores.jobs.writeSteps(lease, steps)).catch(() => false);
   };
   const inspection = await within(validationSeconds, machine.inspect(onProgress));
   // Progress is only shown: a database that hangs fails the validation's own record.

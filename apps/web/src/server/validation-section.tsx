@@ -1,6 +1,8 @@
 import { Text } from "@mantine/core";
 import { skipToken, useQuery } from "@tanstack/react-query";
-import { type Outputs, trpc } from "../api/client.ts";
+import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
+import { useStream } from "../api/live.ts";
+import { plainText } from "../parts/ansi.ts";
 import { Section } from "../parts/page.tsx";
 import { State, type Tone } from "../parts/state.tsx";
 import { Age } from "../parts/time.tsx";
@@ -8,7 +10,7 @@ import { Age } from "../parts/time.tsx";
 type Job = Outputs["jobs"]["get"];
 type Result = NonNullable<Job["steps"]>[number]["result"];
 
-const TONES: Readonly<Record<Result, Tone>> = { passed: "good", warned: "warn", failed: "bad" };
+const TONES: Readonly<Record<Result, Tone>> = { running: "busy", passed: "good", warned: "warn", failed: "bad" };
 /** An installation of Docker ends with a validation. */
 const VALIDATING: readonly Job["type"][] = ["server.validate", "server.install_engine"];
 
@@ -18,13 +20,20 @@ interface ValidationSectionProps {
   readonly said: string | null;
 }
 
-/** The checks of a server's newest validation. Each appears with its result as soon as that is known. */
+/** The end of the output says what is done now, and what failed. */
+const OUTPUT_LINES = 12;
+
+/**
+ * The checks of a server's newest validation, after the steps of an installation. Each appears with its result as soon
+ * as that is known.
+ */
 export function ValidationSection({ uuid, said }: ValidationSectionProps) {
   const jobs = useQuery(trpc.jobs.list.queryOptions({ subject: uuid, take: 100 }));
   const newest = jobs.data?.find(({ type }) => VALIDATING.includes(type));
   const { data: job } = useQuery(trpc.jobs.get.queryOptions(newest === undefined ? skipToken : { uuid: newest.uuid }));
-  const { steps, status, error = null, finished_at = null } = job ?? {};
+  const { steps, status, log, error = null, finished_at = null } = job ?? {};
   const isRunning = job !== undefined && finished_at === null;
+  const isStepRunning = steps?.some(({ result }) => result === "running") ?? false;
   const found = steps?.filter(({ result }) => result !== "passed").map(({ message }) => message) ?? [];
   const others = isRunning
     ? []
@@ -41,12 +50,14 @@ export function ValidationSection({ uuid, said }: ValidationSectionProps) {
             </Text>
           </li>
         ))}
-        {isRunning && (
+        {isRunning && !isStepRunning && (
           <li>
             <State state={{ tone: "busy", word: status === "queued" ? "Waiting …" : "Checking …" }} />
           </li>
         )}
       </ol>
+      {isRunning && <FollowedJob uuid={job.uuid} />}
+      {log != null && log !== "" && status !== "finished" && <Output log={log} />}
       {others.map((text) => (
         <Text key={text} size="sm" mt="xs" className="break">
           {text}
@@ -60,3 +71,19 @@ export function ValidationSection({ uuid, said }: ValidationSectionProps) {
     </Section>
   );
 }
+
+/** Events report the steps of a job; what it prints is read only here. */
+function FollowedJob({ uuid }: { readonly uuid: string }) {
+  useStream<Job>(
+    uuid,
+    (handlers) => client.jobs.follow.subscribe({ uuid }, handlers),
+    (job) => queryClient.setQueryData(trpc.jobs.get.queryKey({ uuid }), job),
+  );
+  return null;
+}
+
+const Output = ({ log }: { readonly log: string }) => (
+  <pre className="output" role="log" aria-label="Output">
+    {log.split("\n").slice(-OUTPUT_LINES).map(plainText).join("\n")}
+  </pre>
+);

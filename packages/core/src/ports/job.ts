@@ -20,7 +20,7 @@ export interface JobRecord extends Timestamps {
   readonly attempts: number;
   /** Output; only when a single job was requested. */
   readonly log?: string | null;
-  /** Checks of a validation so far; only when a single job was requested. */
+  /** Steps of an installation and checks of a validation so far; only when a single job was requested. */
   readonly steps?: readonly JobStep[] | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;

@@ -50,12 +50,18 @@ export interface ServerMachine {
   /**
    * Installs Docker from the packages of Debian or Ubuntu, and starts it. Idempotent.
    *
-   * @param onLine Gets the commands and their output.
    * @throws DomainError `engine.unsupported` for other systems, `engine.failed` if a step failed
    */
-  installEngine(onLine: (line: string) => void, signal?: AbortSignal): Promise<void>;
+  installEngine(progress: InstallationProgress, signal?: AbortSignal): Promise<void>;
   /** Opens the login user's shell in a terminal. @throws DomainError `engine.unsupported` for Berth's own machine */
   terminal(size: TerminalSize): Promise<Terminal>;
+}
+
+export interface InstallationProgress {
+  /** Called when a step begins: the one before has ended well. */
+  onStep(step: { readonly name: string; readonly command: string }): void;
+  /** Gets the commands and their output. */
+  onLine(line: string): void;
 }
 
 export interface DiskSpace {

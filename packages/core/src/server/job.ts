@@ -31,7 +31,9 @@ export const Job = z
       .array(JobStep)
       .nullable()
       .optional()
-      .describe("The checks of a validation so far. Only in the answer about a single job."),
+      .describe(
+        "The steps of an installation and the checks of a validation so far. Only in the answer about a single job.",
+      ),
     created_at: Timestamp,
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),

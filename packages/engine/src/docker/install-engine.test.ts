@@ -9,25 +9,25 @@ describe("what installs Docker", () => {
   test("as root, on a machine with systemd", () => {
     const target = { families: ["debian"], user: "root", isRoot: true, hasSystemd: true };
     expect(installSteps(target)).toEqual([
-      ["apt-get", ...lock, "update"],
-      ["apt-get", ...lock, ...install],
-      ["systemctl", "enable", "--now", "docker"],
+      { name: "Package lists", argv: ["apt-get", ...lock, "update"] },
+      { name: "Packages", argv: ["apt-get", ...lock, ...install] },
+      { name: "Start", argv: ["systemctl", "enable", "--now", "docker"] },
     ]);
   });
 
   test("as root, on one without", () => {
     const target = { families: ["ubuntu", "debian"], user: "root", isRoot: true, hasSystemd: false };
-    expect(installSteps(target)?.at(-1)).toEqual(["service", "docker", "start"]);
+    expect(installSteps(target)?.at(-1)).toEqual({ name: "Start", argv: ["service", "docker", "start"] });
   });
 
   test("as another login, which may use Docker afterwards", () => {
     const sudo = ["sudo", "-n", "DEBIAN_FRONTEND=noninteractive", "--"];
     const target = { families: ["debian"], user: "deploy", isRoot: false, hasSystemd: true };
     expect(installSteps(target)).toEqual([
-      [...sudo, "apt-get", ...lock, "update"],
-      [...sudo, "apt-get", ...lock, ...install],
-      [...sudo, "systemctl", "enable", "--now", "docker"],
-      [...sudo, "usermod", "--append", "--groups", "docker", "deploy"],
+      { name: "Package lists", argv: [...sudo, "apt-get", ...lock, "update"] },
+      { name: "Packages", argv: [...sudo, "apt-get", ...lock, ...install] },
+      { name: "Start", argv: [...sudo, "systemctl", "enable", "--now", "docker"] },
+      { name: "Login", argv: [...sudo, "usermod", "--append", "--groups", "docker", "deploy"] },
     ]);
   });
 

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import type { InstallationProgress } from "@berth/core/ports";
 import type { Argv, Host } from "@berth/host";
 
 /** System and user of a machine, from `/etc/os-release` and the login. */
@@ -10,13 +11,23 @@ export interface InstallTarget {
   readonly hasSystemd: boolean;
 }
 
+export interface InstallStep {
+  readonly name: string;
+  readonly argv: Argv;
+}
+
 /**
- * Commands to run, in order. Docker comes from the distribution's packages: signed, updated with the machine, and
+ * Steps with their commands, in order. Docker comes from the distribution's packages: signed, updated with the machine, and
  * recent enough from Debian 12 and Ubuntu 22.04 on.
  *
  * @returns `undefined` for systems not based on Debian or Ubuntu.
  */
-export function installSteps({ families, user, isRoot, hasSystemd }: InstallTarget): readonly Argv[] | undefined {
+export function installSteps({
+  families,
+  user,
+  isRoot,
+  hasSystemd,
+}: InstallTarget): readonly InstallStep[] | undefined {
   if (!families.includes("debian") && !families.includes("ubuntu")) return undefined;
   // Never asks for a password, which nobody could type.
   const asRoot = (...argv: Argv): Argv =>
@@ -24,10 +35,16 @@ export function installSteps({ families, user, isRoot, hasSystemd }: InstallTarg
   // Another package installation may be running, e.g. automatic updates after the first start.
   const wait = ["-o", "DPkg::Lock::Timeout=300"] as const;
   return [
-    asRoot("apt-get", ...wait, "update"),
-    asRoot("apt-get", ...wait, "install", "--yes", "--no-install-recommends", "docker.io", "iptables"),
-    hasSystemd ? asRoot("systemctl", "enable", "--now", "docker") : asRoot("service", "docker", "start"),
-    ...(isRoot ? [] : [asRoot("usermod", "--append", "--groups", "docker", user)]),
+    { name: "Package lists", argv: asRoot("apt-get", ...wait, "update") },
+    {
+      name: "Packages",
+      argv: asRoot("apt-get", ...wait, "install", "--yes", "--no-install-recommends", "docker.io", "iptables"),
+    },
+    {
+      name: "Start",
+      argv: hasSystemd ? asRoot("systemctl", "enable", "--now", "docker") : asRoot("service", "docker", "start"),
+    },
+    ...(isRoot ? [] : [{ name: "Login", argv: asRoot("usermod", "--append", "--groups", "docker", user) }]),
   ];
 }
 
@@ -39,20 +56,22 @@ export function familiesOf(osRelease: string): readonly string[] {
 
 interface InstallOptions {
   readonly user: string;
-  readonly onLine: (line: string) => void;
+  readonly progress: InstallationProgress;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** @throws DomainError `engine.unsupported`, `engine.failed` with the step and its last line */
-export async function installEngine(host: Host, { user, onLine, signal }: InstallOptions): Promise<void> {
+export async function installEngine(host: Host, { user, progress, signal }: InstallOptions): Promise<void> {
   const release = await host.files.read("/etc/os-release");
   const id = await host.run(["id", "-u"], { env: ENV, signal });
   const hasSystemd = (await host.run(["test", "-d", "/run/systemd/system"], { env: ENV, signal })).exitCode === 0;
   const isRoot = id.output.trim() === "0";
   const steps = installSteps({ families: familiesOf(release?.toString() ?? ""), user, isRoot, hasSystemd });
   if (steps === undefined) throw unsupported(host.name);
-  for (const argv of steps) {
-    onLine(`$ ${argv.join(" ")}`);
+  for (const { name, argv } of steps) {
+    const command = argv.join(" ");
+    progress.onStep({ name, command });
+    progress.onLine(`$ ${command}`);
     let last = "";
     const { exitCode, isTimedOut } = await host.run(argv, {
       env: { ...ENV, DEBIAN_FRONTEND: "noninteractive" },
@@ -61,7 +80,7 @@ export async function installEngine(host: Host, { user, onLine, signal }: Instal
       maxOutputBytes: 0,
       onLine: (line) => {
         last = line.trim() === "" ? last : line;
-        onLine(line);
+        progress.onLine(line);
       },
     });
     if (isTimedOut) throw failed(host.name, argv, `it took longer than ${STEP_SECONDS_MAX / 60} minutes`);

@@ -51,9 +51,9 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
     },
     terminal: (size) => host.terminal(size),
     disk: () => serverDisk(host, look()),
-    async installEngine(onLine, signal) {
+    async installEngine(progress, signal) {
       retryNow();
-      await installEngine(host, { user: user(), onLine, signal });
+      await installEngine(host, { user: user(), progress, signal });
       // A new group membership applies only to new login sessions.
       await reconnect();
     },

@@ -188,7 +188,12 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       const host = hostOf(server);
       const machine = machineOf(host);
       const lines: string[] = [];
-      await machine.installEngine((line) => lines.push(line));
+      const steps: string[] = [];
+      await machine.installEngine({
+        onStep: ({ name, command }) => void steps.push(`${name}: ${command.split(" ").slice(0, 1).join()}`),
+        onLine: (line) => void lines.push(line),
+      });
+      expect(steps).toEqual(["Package lists: apt-get", "Packages: apt-get", "Start: service"]);
       expect(lines).toContain("$ apt-get -o DPkg::Lock::Timeout=300 update");
       expect(lines.some((line) => line.startsWith("Setting up docker.io"))).toBe(true);
       await eventually(async () => {
