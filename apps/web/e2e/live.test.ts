@@ -57,6 +57,49 @@ describe.skipIf(!hasChromium)("open pages", () => {
     }
   });
 
+  it("show a change by the API within a second of its answer", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto("/");
+    await page.getByText("Live", { exact: true }).waitFor();
+    await settled(page);
+    const names = Array.from({ length: 7 }, (_, index) => `Measured ${index}`);
+    await page.evaluate(`${WATCH_FOR}(${JSON.stringify(names)})`);
+    const answered = new Map<string, number>();
+    for (const name of names) {
+      await server.rest("POST", "/projects", { name });
+      // Both are of one machine's clock.
+      answered.set(name, Date.now());
+      await page.getByRole("heading", { name, exact: true }).waitFor();
+    }
+    const shown = await page.evaluate<Readonly<Record<string, number>>>("window.shownAtMs");
+    const delaysMs = names.map((name) => (shown[name] ?? Number.NaN) - (answered.get(name) ?? 0));
+    const median = delaysMs.toSorted((a, b) => a - b)[Math.floor(names.length / 2)];
+    expect(median, `Delays in milliseconds: ${delaysMs.join(", ")}`).toBeLessThan(1000);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("takes the URLs that search engines must not list as a list", async () => {
+    const { client } = server;
+    const { fqdn } = await client.applications.get.query({ uuid });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/domains`);
+    const field = page.getByRole("textbox", { name: "URLs that search engines must not list" });
+    await field.fill(`${fqdn}, https://other.example`);
+    await page.getByRole("button", { name: "Save URLs" }).click();
+    const saved = async () => (await client.applications.get.query({ uuid })).noindex_domains;
+    await until(async () => (await saved())?.join() === `${fqdn},https://other.example`);
+    await page.reload();
+    expect(await field.inputValue()).toBe(`${fqdn}, https://other.example`);
+    await field.fill("");
+    await page.getByRole("button", { name: "Save URLs" }).click();
+    await until(async () => (await saved()) === null);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("show after a reload what they showed before, and read only what changed meanwhile", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
@@ -255,3 +298,13 @@ async function linesOf(page: Page): Promise<readonly number[]> {
   const text = readFileSync(await download.path(), "utf8");
   return [...text.matchAll(/^(?:\S+Z )?line (\d+)$/gm)].map(([, number]) => Number(number));
 }
+
+/** A function of the page: records when each of these headings appears, in `shownAtMs`. */
+const WATCH_FOR = `((names) => {
+  window.shownAtMs = {};
+  const look = () => {
+    const headings = new Set([...document.querySelectorAll("h1, h2, h3")].map(({ textContent }) => textContent));
+    for (const name of names) if (headings.has(name)) window.shownAtMs[name] ??= Date.now();
+  };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+})`;

@@ -13,7 +13,10 @@ import { type DomainCheck, type DomainFact, domainFacts } from "./domain-facts.t
 
 const FIELDS: readonly FieldGroup[] = [
   {
-    fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"],
+    fields: [
+      ...["domains", "redirect", "noindex_domains"],
+      ...["is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"],
+    ],
   },
   { title: "When another resource has the URL", fields: ["force_domain_override"] },
 ];
@@ -22,7 +25,7 @@ export default function DomainsTab({ resource }: PanelProps) {
   const { application } = resource;
   const checks = useQuery(trpc.applications.domainChecks.list.queryOptions({ uuid: resource.uuid }));
   if (application === undefined) return null;
-  const { uuid, fqdn, redirect, settings } = application;
+  const { uuid, fqdn, redirect, noindex_domains, settings } = application;
   return (
     <Stack>
       <Section title="URLs">
@@ -56,7 +59,7 @@ export default function DomainsTab({ resource }: PanelProps) {
         <SchemaForm
           schema={ApplicationUpdate}
           groups={FIELDS}
-          values={{ domains: fqdn ?? "", redirect, ...settings }}
+          values={{ domains: fqdn ?? "", redirect, noindex_domains, ...settings }}
           submitLabel="Save URLs"
           note={<DeployAgain resource={resource} />}
           submit={(sent) => client.applications.update.mutate({ uuid, ...sent })}

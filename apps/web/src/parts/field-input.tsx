@@ -1,6 +1,6 @@
 import { NumberInput, PasswordInput, Switch, Textarea, TextInput } from "@mantine/core";
 import { Choice } from "./choice.tsx";
-import type { Choices, Field } from "./field.ts";
+import { type Choices, enteredText, type Field } from "./field.ts";
 import { labelOf } from "./units.ts";
 
 interface FieldInputProps {
@@ -38,7 +38,7 @@ export function FieldInput({
     className: isChanged ? "changed" : "",
     autoComplete: "off",
   };
-  const text = typeof value === "string" ? value : value === null || value === undefined ? "" : String(value);
+  const text = enteredText(value);
   if (choices !== undefined || field.type === "choice") {
     const data = choices ?? field.options.map((option) => ({ value: option, label: option }));
     return (

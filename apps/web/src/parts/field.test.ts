@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { helpOf } from "./field.ts";
+import { z } from "zod";
+import { changedFields, fieldOf, helpOf } from "./field.ts";
 
 test.each([
   ["Compress answers at the proxy. Default true.", "Compress answers at the proxy."],
@@ -15,4 +16,19 @@ test.each([
   ["One condition a line, such as `node.labels.zone == a`.", "One condition a line, such as node.labels.zone == a."],
 ])("the help of a field with the description %j is %j", (description, help) => {
   expect(helpOf(description)).toBe(help);
+});
+
+test("a list is entered with commas, spaces or line breaks, and null when it is emptied", () => {
+  const field = fieldOf("urls", z.array(z.string()).nullable().default(null));
+  expect([field.type, field.isNullable, field.isRequired]).toEqual(["list", true, false]);
+  const before = { urls: ["https://a.example", "https://b.example"] };
+  const changed = (urls: unknown) => changedFields([field], before, { urls });
+  expect(changed("https://a.example,\n https://c.example ,,")).toEqual({
+    urls: ["https://a.example", "https://c.example"],
+  });
+  expect(changed("")).toEqual({ urls: null });
+  expect(changed(" , ")).toEqual({ urls: null });
+  expect(changed("https://a.example, https://b.example")).toEqual({});
+  expect(changed(before.urls)).toEqual({});
+  expect(changedFields([field], { urls: null }, { urls: null })).toEqual({});
 });

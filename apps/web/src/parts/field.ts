@@ -4,7 +4,7 @@ import { labelOf } from "./units.ts";
 /** Input of a schema's field. */
 export interface Field {
   readonly name: string;
-  readonly type: "text" | "long" | "secret" | "number" | "flag" | "choice" | "other";
+  readonly type: "text" | "long" | "secret" | "number" | "flag" | "choice" | "list" | "other";
   readonly about: string;
   readonly options: readonly string[];
   readonly isNullable: boolean;
@@ -65,6 +65,7 @@ function typeOf(name: string, schema: unknown): Field["type"] {
   if (schema instanceof z.ZodBoolean) return "flag";
   if (schema instanceof z.ZodNumber) return "number";
   if (schema instanceof z.ZodEnum) return "choice";
+  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodString) return "list";
   if (!(schema instanceof z.ZodString)) return "other";
   if (SECRET.test(name) && !LONG.test(name)) return "secret";
   return LONG.test(name) || (schema.maxLength ?? 0) > LINE_LENGTH_MAX ? "long" : "text";
@@ -72,8 +73,18 @@ function typeOf(name: string, schema: unknown): Field["type"] {
 
 export const isSecretName = (name: string): boolean => SECRET.test(name) || name === "value";
 
+/** A value as it is entered; the texts of a list have commas between them. */
+export const enteredText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.join(", ");
+  return value === null || value === undefined ? "" : String(value);
+};
+
 /** Value to send for an entered one. */
 export function sentValue(field: Field, value: unknown): unknown {
+  if (field.type === "list" && typeof value === "string") {
+    const texts = value.split(/[\s,]+/).filter((text) => text !== "");
+    return texts.length === 0 && field.isNullable ? null : texts;
+  }
   if (value === "" || value === undefined) return field.isNullable ? null : undefined;
   // A number that is chosen from a list comes as a text.
   if (field.type === "number" && typeof value === "string") return Number(value);
@@ -86,6 +97,9 @@ export function changedFields(
   before: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const changed = fields.filter(({ name }) => (now[name] ?? "") !== (before[name] ?? ""));
+  const changed = fields.filter(({ name, type }) => {
+    const [entered, shown] = [now[name] ?? "", before[name] ?? ""];
+    return type === "list" ? enteredText(entered) !== enteredText(shown) : entered !== shown;
+  });
   return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, now[field.name])]));
 }

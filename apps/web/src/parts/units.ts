@@ -115,6 +115,7 @@ const LABELS: ReadonlyMap<string, string> = new Map(
     manual_webhook_secret_github: "Secret of GitHub",
     manual_webhook_secret_gitlab: "Secret of GitLab",
     max_restart_count: "Restarts at most",
+    noindex_domains: "URLs that search engines must not list",
     ports_exposes: "Ports it listens on",
     ports_mappings: "Ports on the server",
     post_deployment_command_container: "In the container, after",

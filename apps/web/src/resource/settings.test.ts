@@ -18,9 +18,12 @@ it("offers every setting of an application, but for those of other tabs", () => 
   const shown = { settings: {}, dockerfile: null, custom_labels: null };
   const { groups } = settingsOf({ application: shown } as unknown as ShownResource);
   const offered = new Set(groups.flatMap(({ fields }) => fields));
-  const ofDomains = ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"];
+  const ofDomains = [
+    ...["domains", "redirect", "noindex_domains"],
+    ...["is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"],
+  ];
   const elsewhere = new Set([
-    ...[...ofDomains, "noindex_domains", "force_domain_override", "docker_compose_domains"],
+    ...[...ofDomains, "force_domain_override", "docker_compose_domains"],
     "instant_deploy", // A button.
     ...["docker_compose_raw", "is_preserve_repository_enabled"], // Kept for clients, without effect.
   ]);
