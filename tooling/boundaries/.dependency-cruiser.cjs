@@ -68,6 +68,8 @@ const CONNECTING = [
   "^packages/worker/src/probe\\.ts$",
   // The proxy is what answers requests.
   "^packages/proxy/src/",
+  // To the process that starts programs, and their pipes.
+  "^packages/host/src/launcher/",
   // Of its own machine, for its own user.
   "^apps/cli/src/",
   // Reads addresses only.

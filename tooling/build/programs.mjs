@@ -21,6 +21,7 @@ const SERVER = {
   folder: "apps/server",
   standalone: {
     "embedded-main": "packages/proxy/src/embedded-main.ts",
+    "launcher-main": "packages/host/src/launcher/launcher-main.ts",
     "static-server": "packages/engine/src/process/static-server.ts",
     "report-thread": "packages/api/src/webhook/report-thread.ts",
   },

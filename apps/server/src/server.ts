@@ -4,7 +4,7 @@ import type { ServerRecord, Stores } from "@berth/core/ports";
 import { runningServersFolder } from "@berth/core/server";
 import { limitReads, openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
-import { diskSpace } from "@berth/host";
+import { diskSpace, startProgramsApart } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
 import {
   deployExample,
@@ -161,6 +161,8 @@ async function start(
   } else {
     listApplications(progress, applications, total);
   }
+  // A process that starts is small, and would wait for another one.
+  startProgramsApart({ warn: (message, cause) => log.warn(message, { cause }) });
   const releasing = setTimeout(releaseStartMemory, START_MEMORY_SECONDS * 1000).unref();
   undo.add(async () => clearTimeout(releasing));
   let stopping: Promise<void> | undefined;

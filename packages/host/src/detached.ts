@@ -1,8 +1,8 @@
-import { closeSync, openSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Argv } from "./argv.ts";
 import { commandLine, isOfUser, processStat } from "./procfs.ts";
-import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
+import type { Stdio } from "./program.ts";
+import { checkFolder, spawnAs } from "./spawn.ts";
 import type { Identity } from "./user.ts";
 
 export interface DetachedOptions extends Identity {
@@ -14,12 +14,16 @@ export interface DetachedOptions extends Identity {
   readonly resultFile?: string | undefined;
   /** Standard input stays open and empty until `open` is called; if we exit before that, it ends without a line. */
   readonly isGated?: boolean | undefined;
+  /** `cgroup.procs` of each group that the program joins once it runs. */
+  readonly cgroupFiles?: readonly string[] | undefined;
 }
 
 export interface DetachedProcess {
   /** Leader of its own session and process group: `endGroup({ groupId: pid })` ends all of them. */
   readonly pid: number;
-  /** 128 + signal when a signal ended it. Only the process that spawned it learns the exit code. */
+  /** Resolves when it has joined its groups, or exited before. Rejects when it runs outside of one. */
+  readonly joined: Promise<void>;
+  /** 128 + signal when a signal ended it. Rejects when what started it ends sooner, which need not last as long. */
   readonly exitCode: Promise<number>;
   /** Writes one line to the standard input of a gated program and ends it. */
   open(): void;
@@ -33,28 +37,18 @@ export interface DetachedProcess {
 export async function spawnDetached(argv: Argv, options: DetachedOptions): Promise<DetachedProcess> {
   // A gated program shows itself whether it could enter its folder, so only others are tried before.
   if (options.isGated !== true) await checkFolder(argv, options);
-  const files: number[] = [];
-  const openFile = (path: string | undefined, flags: "a" | "w") => {
-    if (path === undefined) return "ignore";
-    const file = openSync(path, flags, 0o600);
-    files.push(file);
-    return file;
-  };
-  try {
-    // Append mode keeps a log valid that is truncated or rotated while it is written.
-    const log = openFile(options.logFile, "a");
-    const result = openFile(options.resultFile, "w");
-    const child = spawnAs(argv, options, [options.isGated === true ? "pipe" : "ignore", log, log, result]);
-    child.unref();
-    child.stdin?.on("error", () => {}); // Writing may fail because the program has exited; `exitCode` reports that.
-    const pid = await pidOf(child, argv, options.cwd);
-    if (options.isGated !== true) await inSandbox(pid, options);
-    else if (options.user !== undefined && !(await hasBegun(pid, argv))) await checkFolder(argv, options);
-    return { pid, exitCode: exitCodeOf(child), open: () => child.stdin?.end("go\n") };
-  } finally {
-    for (const file of files) closeSync(file);
-  }
+  // Append mode keeps a log valid that is truncated or rotated while it is written.
+  const log = fileOf(options.logFile, "a");
+  const stdio = [options.isGated === true ? "pipe" : "ignore", log, log, fileOf(options.resultFile, "w")] as const;
+  const { pid, stdin, joined, exitCode, unref } = await spawnAs(argv, options, stdio);
+  unref();
+  exitCode.catch(() => {}); // Nobody has to wait for it.
+  if (options.isGated !== true) await inSandbox(pid, options);
+  else if (options.user !== undefined && !(await hasBegun(pid, argv))) await checkFolder(argv, options);
+  return { pid, joined, exitCode, open: () => stdin?.end("go\n") };
 }
+
+const fileOf = (path: string | undefined, flags: "a" | "w"): Stdio => (path === undefined ? "ignore" : { path, flags });
 
 /**
  * Waits for the change of user, which shows that the sandbox is ready: processes that join earlier would be outside.

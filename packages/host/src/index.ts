@@ -33,6 +33,7 @@ export {
   processes,
   processStat,
 } from "./procfs.ts";
+export { startProgramsApart } from "./programs-apart.ts";
 export { REDACTED, redactor } from "./redact.ts";
 export { type Sandbox, systemProgram } from "./sandbox.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";

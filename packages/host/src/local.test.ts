@@ -166,7 +166,8 @@ describe("run", () => {
       await expect(spawnDetached(["cat"], { ...options, isGated: true })).rejects.toMatchObject(refusal);
     }
     // A link that changes after the folder was checked gives no access either.
-    const child = spawnAs(["cat", "file"], { env, cwd: join(folder, "link"), user }, ["ignore", "pipe", "ignore"]);
+    const options = { env, cwd: join(folder, "link"), user };
+    const child = await spawnAs(["cat", "file"], options, ["ignore", "pipe", "ignore"]);
     expect(await text(child.stdout ?? Readable.from([]))).toBe("");
     const place = await run(["pwd"], { env, cwd: folder, user });
     expect(place.output).toBe(`${folder}\n`);

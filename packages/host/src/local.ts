@@ -1,5 +1,4 @@
-import type { ChildProcess } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
@@ -7,7 +6,8 @@ import { carriedEnv, gatedArgv } from "./carried-env.ts";
 import { endGroup, type ProcessGroup } from "./group.ts";
 import { collectOutput } from "./output.ts";
 import { pidsWithEnv } from "./procfs.ts";
-import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
+import type { Program } from "./program.ts";
+import { checkFolder, spawnAs } from "./spawn.ts";
 import type { Identity } from "./user.ts";
 
 export interface RunOptions extends Identity {
@@ -15,7 +15,7 @@ export interface RunOptions extends Identity {
   readonly env: Readonly<Record<string, string>>;
   /**
    * Variables of a user, set for the program only and not for the programs that start it. The program starts after
-   * `onStart` has returned, with an empty standard input. Required with a sandbox.
+   * it has joined its groups, with an empty standard input. Required with a sandbox.
    */
   readonly programEnv?: Readonly<Record<string, string>> | undefined;
   readonly stdin?: string | Uint8Array | Readable | undefined;
@@ -38,8 +38,10 @@ export interface RunOptions extends Identity {
   readonly marker?: string | undefined;
   /** Lists the processes of this run, e.g. those in its cgroup; `undefined` where nothing keeps such a list. */
   readonly members?: (() => readonly number[] | undefined) | undefined;
-  /** Awaited once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
-  readonly onStart?: ((pid: number) => Promise<void> | undefined) | undefined;
+  /** `cgroup.procs` of each group that the program joins once it runs and before it receives `stdin`. */
+  readonly cgroupFiles?: readonly string[] | undefined;
+  /** Called once the program runs and before it receives `stdin`. */
+  readonly onStart?: ((pid: number) => void) | undefined;
 }
 
 export interface RunResult {
@@ -71,26 +73,26 @@ export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
 const NOT_ENTERED = 125; // Of `env --chdir`.
 
 async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
-  // Without a user nothing is awaited here, because `stdin` may fail at any time.
+  // Before anything is awaited: `stdin` may fail at any time.
+  const streams = ownStreams(options);
   if (options.user !== undefined && options.programEnv === undefined) await checkFolder(argv, options);
   if (isAborted(options.signal)) throw cancelled();
-  const child = spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
-  const output = collectOutput(child, options);
-  const pid = await pidOf(child, argv, options.cwd);
+  const program = await spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
+  const output = collectOutput(program, options);
+  const { pid } = program;
   const group: ProcessGroup = { groupId: pid, all: options.members, others: othersOf(options) };
-  const grouped = options.onStart?.(pid);
-  if (grouped !== undefined)
-    await grouped.catch((cause: unknown) => endedBy({ groupId: pid, others: group.others }, cause));
-  const broken = brokenStream(child, options);
-  const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  options.onStart?.(pid);
+  await program.joined.catch((cause: unknown) => endedBy({ groupId: pid, others: group.others }, cause));
+  const moved = streams.connect(program);
+  const stop = AbortSignal.any([streams.broken, ...(options.signal === undefined ? [] : [options.signal])]);
 
-  const end = await firstEnd(child, stop, options.timeoutSeconds);
+  const end = await firstEnd(program, stop, options.timeoutSeconds);
   await endGroup(group, options.graceSeconds ?? 3);
-  const exitCode = await exitCodeOf(child);
+  const exitCode = await program.exitCode;
   await output.drained();
   if (end === "stopped" && isAborted(options.signal)) throw cancelled();
-  await broken.settled;
-  if (broken.signal.aborted) throw brokenError(argv, broken.signal.reason);
+  await moved;
+  if (streams.broken.aborted) throw brokenError(argv, streams.broken.reason);
   return { ...output.kept(), exitCode: end === "timeout" ? 124 : exitCode, isTimedOut: end === "timeout" };
 }
 
@@ -104,7 +106,7 @@ const othersOf = ({ marker }: RunOptions): ProcessGroup["others"] =>
   marker === undefined ? undefined : () => pidsWithEnv(marker);
 
 function firstEnd(
-  child: ChildProcess,
+  { exitCode }: Program,
   stop: AbortSignal,
   timeoutSeconds: number | undefined,
 ): Promise<"exited" | "stopped" | "timeout"> {
@@ -118,32 +120,32 @@ function firstEnd(
     }
     stop.addEventListener("abort", onStop);
     if (stop.aborted) settle("stopped");
-    void exitCodeOf(child).then(() => settle("exited"));
+    const onExit = () => settle("exited");
+    exitCode.then(onExit, onExit);
   });
 }
 
-/** Watches a stream of the caller: if it fails, the program must not take a part of the input for all of it. */
-interface BrokenStream {
-  readonly signal: AbortSignal;
-  readonly settled: Promise<unknown>;
+/** Streams of the caller: if one fails, the program must not take a part of the input for all of it. */
+interface OwnStreams {
+  readonly broken: AbortSignal;
+  /** Resolves when all output has been handed on. */
+  connect(program: Program): Promise<unknown>;
 }
 
-function brokenStream(child: ChildProcess, options: RunOptions): BrokenStream {
+function ownStreams({ stdin, stdout }: RunOptions): OwnStreams {
   const broken = new AbortController();
-  const { stdin, stdout } = options;
-  const work: Promise<void>[] = [];
-  if (child.stdin !== null) {
-    // Programs may exit without reading all of their input.
-    child.stdin.on("error", () => {});
-    if (typeof stdin === "object" && !(stdin instanceof Uint8Array)) {
-      stdin.once("error", (cause) => broken.abort(cause));
-      stdin.pipe(child.stdin);
-    } else child.stdin.end(stdin);
-  }
-  if (stdout !== undefined && child.stdout !== null) {
-    work.push(pipeline(child.stdout, stdout).catch((cause: unknown) => broken.abort(cause)));
-  }
-  return { signal: broken.signal, settled: Promise.all(work) };
+  if (stdin instanceof Readable) stdin.once("error", (cause) => broken.abort(cause));
+  return {
+    broken: broken.signal,
+    async connect(program) {
+      if (program.stdin !== null) {
+        if (stdin instanceof Readable) stdin.pipe(program.stdin);
+        else program.stdin.end(stdin);
+      }
+      if (stdout === undefined || program.stdout === null) return;
+      await pipeline(program.stdout, stdout).catch((cause: unknown) => broken.abort(cause));
+    },
+  };
 }
 
 function brokenError(argv: Argv, cause: unknown): DomainError {

@@ -35,8 +35,8 @@ export interface BuildPlace {
 
 /** Limits the processes of a build, and finds those that it left running. */
 export interface BuildGroup {
-  /** Adds a process to the group, with all that it starts from now on. */
-  join(pid: number): Promise<void>;
+  /** A process whose id is written to all of these joins the group, with all that it starts from then on. */
+  readonly cgroupFiles: readonly string[];
   /** Living processes of the group; `undefined` where the machine cannot group processes. */
   members(): readonly number[] | undefined;
 }

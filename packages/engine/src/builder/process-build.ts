@@ -87,7 +87,7 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
     signal: io.signal,
     timeoutSeconds: stepSecondsMax,
     marker: stepMarker(request),
-    onStart: (pid) => where.group?.join(pid),
+    cgroupFiles: where.group?.cgroupFiles,
     members: where.group?.members,
     graceSeconds: CANCEL_GRACE_SECONDS,
     maxOutputBytes: 0,

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
@@ -12,8 +11,8 @@ export interface Cgroups {
   readonly hasPids: boolean;
   /** Makes the group or changes its limits. */
   create(name: string, limits: CgroupLimits): void;
-  /** Moves a process into the group, with all that it starts from now on. */
-  join(name: string, pid: number): Promise<void>;
+  /** A process whose id is written to all of these joins the group, with all that it starts from then on. */
+  files(name: string): readonly string[];
   /** Whether groups can be made: then every process that has joined one stays in it until it exits. */
   readonly isUsable: boolean;
   /** Process ids in the group; `undefined` where it does not exist. */
@@ -33,6 +32,8 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
   const hierarchy = existsSync(join(root, "cgroup.controllers")) ? version2(root) : version1(root);
   const usable = CONTROLLERS.filter((controller) => canLimit(hierarchy, controller));
   const folders = (name: string) => new Map(usable.map((one) => [one, join(hierarchy.folder(one), name)]));
+  const memberFiles = (name: string) =>
+    [...new Set(folders(name).values())].map((folder) => join(folder, "cgroup.procs"));
 
   return {
     isUsable: usable.length > 0,
@@ -46,13 +47,9 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
         for (const [file, value] of Object.entries(files[controller])) setLimit(join(folder, file), value);
       }
     },
-    async join(name, pid) {
-      await Promise.all([...new Set(folders(name).values())].map((folder) => joinGroup(folder, pid)));
-    },
+    files: memberFiles,
     members(name) {
-      const lists = [...new Set(folders(name).values())]
-        .map((folder) => join(folder, "cgroup.procs"))
-        .filter(existsSync);
+      const lists = memberFiles(name).filter(existsSync);
       return lists.length === 0 ? undefined : [...new Set(lists.flatMap(pidsIn))];
     },
     async remove(name) {
@@ -116,16 +113,6 @@ function setLimit(path: string, value: string): void {
   if (write(path, value)) return;
   const message = "The limits of memory and processors cannot be set: the kernel refuses them. Set other limits.";
   throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
-}
-
-/** The kernel waits for all processors before it moves a process: 10 ms and more, in which nothing else may wait. */
-async function joinGroup(folder: string, pid: number): Promise<void> {
-  try {
-    await writeFile(join(folder, "cgroup.procs"), String(pid));
-  } catch (cause) {
-    // ESRCH: the process has already exited.
-    if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
-  }
 }
 
 const pidsIn = (path: string): number[] => readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);

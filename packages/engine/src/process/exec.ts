@@ -39,7 +39,7 @@ export async function executeIn(
     user: userOf(host.settings, spec.resourceNumber),
     // Shares the release's mounts: both see the same /tmp, as two commands in one container do.
     sandbox: identity === null ? undefined : host.isolation.beside(identity.pid),
-    onStart: (pid) => host.cgroups.join(spec.deploymentUuid, pid),
+    cgroupFiles: host.cgroups.files(spec.deploymentUuid),
   });
   return { exitCode, output, isTruncated };
 }

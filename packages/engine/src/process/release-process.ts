@@ -52,11 +52,12 @@ export async function launch(
     logFile: files.log,
     resultFile: files.result,
     isGated: true,
+    cgroupFiles: host.cgroups.files(spec.deploymentUuid),
   });
   try {
     const identity = identify(child.pid);
     if (identity === undefined) throw new DomainError("deploy.start_failed", "The application ended while it started.");
-    await Promise.all([host.cgroups.join(spec.deploymentUuid, child.pid), record(identity)]);
+    await Promise.all([child.joined, record(identity)]);
   } catch (cause) {
     await endGroup({ groupId: child.pid }, 0);
     throw cause;

@@ -46,7 +46,7 @@ export async function withBuildGroup<Result>(
   work: (group: BuildGroup) => Promise<Result>,
 ): Promise<Result> {
   const name = `build-${deploymentUuid}`;
-  const group: BuildGroup = { join: (pid) => cgroups.join(name, pid), members: () => cgroups.members(name) };
+  const group: BuildGroup = { cgroupFiles: cgroups.files(name), members: () => cgroups.members(name) };
   try {
     await endGroup({ all: group.members }, 0);
     cgroups.create(name, { ...settings.buildLimits, processesMax: settings.buildProcessesMax });

@@ -177,7 +177,7 @@ async function execute(
     user,
     sandbox,
     marker: stepMarker(request),
-    onStart: (pid) => group?.join(pid),
+    cgroupFiles: group?.cgroupFiles,
     members: group?.members,
     signal: io.signal,
     timeoutSeconds: TOOL_SECONDS_MAX,

@@ -1,0 +1,57 @@
+// A small process that starts programs for the server: a fork copies the page tables of the process that asks for it,
+// which stops a large one for milliseconds. It ends with its channel.
+import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
+import { connect, Socket } from "node:net";
+import { join } from "node:path";
+import { exitCodeOf, joinCgroups, startChild } from "../own-spawn.ts";
+import { CHANNEL, faultOf, frameOf, frameReader, PIPES, type Report, type StartMessage } from "./messages.ts";
+
+/** Only our own user can enter it. */
+const [folder = ""] = process.argv.slice(2);
+const channel = new Socket({ fd: CHANNEL, readable: true, writable: true });
+const report = (message: Report) => channel.write(frameOf(message));
+
+async function start({ id, request, tokens }: StartMessage): Promise<void> {
+  const pipes = tokens.map(pipeOf);
+  try {
+    const { child, pid } = await startChild(request, await Promise.all(pipes));
+    report({ type: "started", id, pid });
+    void reportOf(id, child, joinCgroups(request.cgroupFiles, pid));
+  } catch (cause) {
+    report({ type: "failed", id, fault: faultOf(cause) });
+  } finally {
+    // The program has its own copies: each pipe ends with it.
+    for (const pipe of pipes) void pipe.then((socket) => socket.destroy()).catch(() => {});
+  }
+}
+
+/** The exit is reported last. */
+async function reportOf(id: number, child: ChildProcess, joining: Promise<void>): Promise<void> {
+  await joining.then(
+    () => report({ type: "joined", id }),
+    (cause: unknown) => report({ type: "outside", id, fault: faultOf(cause) }),
+  );
+  report({ type: "exited", id, exitCode: await exitCodeOf(child) });
+}
+
+/** A connection to the server, which is no pipe of ours: what the server sends is read by the program. */
+function pipeOf(token: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(join(folder, PIPES)).pause();
+    socket.once("error", reject);
+    socket.write(token, () => resolve(socket));
+  });
+}
+
+channel.on(
+  "data",
+  frameReader<StartMessage>((message) => void start(message)),
+);
+channel.on("error", () => {});
+// The server has ended, or needs nothing at the moment. Programs that must outlive it continue.
+channel.once("close", () => {
+  rmSync(folder, { recursive: true, force: true });
+  process.exit();
+});
+report({ type: "ready" });

@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CHANNEL, PIPES } from "./messages.ts";
+import { type PipeQueue, pipeQueue } from "./pipe-queue.ts";
+import { type RemotePrograms, remotePrograms } from "./remote-programs.ts";
+
+interface LauncherProcessOptions {
+  readonly nodePath: string;
+  readonly idleSeconds: number;
+  /** Called when no further program may be started by this process. */
+  onEnd(): void;
+}
+
+export interface LauncherProcess extends RemotePrograms {
+  readonly pid: number;
+}
+
+/** Resolves when the process is ready. It inherits no variable, and learns what it starts by its channel alone. */
+export async function openLauncher(options: LauncherProcessOptions): Promise<LauncherProcess> {
+  // Only we can enter the folder.
+  const folder = await mkdtemp(join(tmpdir(), "berth-launcher-"));
+  const pipes = pipeQueue();
+  const listener = createServer(pipes.accept).unref();
+  const end = () => {
+    options.onEnd();
+    listener.close();
+    // The process does it too, since we may be the one that was killed.
+    void rm(folder, { recursive: true, force: true }).catch(() => {});
+  };
+  try {
+    await once(listener.listen(join(folder, PIPES)), "listening");
+    return await startIn(folder, pipes, { ...options, onEnd: end });
+  } catch (cause) {
+    end();
+    throw cause;
+  }
+}
+
+async function startIn(
+  folder: string,
+  pipes: PipeQueue,
+  { nodePath, idleSeconds, onEnd }: LauncherProcessOptions,
+): Promise<LauncherProcess> {
+  // In a session of its own: a terminal's Ctrl-C ends us in our own order.
+  const child = spawn(nodePath, [...SMALL_NODE, MAIN, folder], {
+    env: {},
+    detached: true,
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+  });
+  const failed = once(child, "error").then(([cause]) => Promise.reject(cause));
+  const channel = child.stdio[CHANNEL];
+  if (child.pid === undefined || !(channel instanceof Socket)) return await failed;
+  failed.catch(() => {});
+  child.unref();
+  const close = () => {
+    onEnd();
+    programs.close();
+  };
+  const programs = remotePrograms(channel, pipes, { idleSeconds, onIdle: close });
+  channel.once("close", onEnd);
+  const timer = setTimeout(() => channel.destroy(), START_SECONDS_MAX * 1000);
+  try {
+    await programs.ready;
+  } catch (cause) {
+    child.kill("SIGKILL");
+    throw cause;
+  } finally {
+    clearTimeout(timer);
+  }
+  return { ...programs, pid: child.pid, close };
+}
+
+const isSource = import.meta.url.endsWith(".ts");
+const MAIN = fileURLToPath(new URL(isSource ? "./launcher-main.ts" : "./launcher-main.js", import.meta.url));
+
+// It needs almost no heap, and a fork copies its page tables.
+const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];
+const START_SECONDS_MAX = 20; // A hundred times the start time on an idle machine.

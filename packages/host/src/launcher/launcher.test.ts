@@ -1,0 +1,154 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { eventually } from "@berth/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { run } from "../local.ts";
+import { spawnHere } from "../own-spawn.ts";
+import { commandLine, processStat } from "../procfs.ts";
+import type { Program, ProgramRequest } from "../program.ts";
+import { startProgramsBy } from "../spawn.ts";
+import { type Launcher, launcher } from "./launcher.ts";
+
+const FIXTURE = fileURLToPath(new URL("./launcher.fixture.ts", import.meta.url));
+const opened: Launcher[] = [];
+const programs: Program[] = [];
+afterEach(() => {
+  startProgramsBy(spawnHere);
+  for (const one of opened.splice(0)) one.close();
+  for (const { pid } of programs.splice(0)) if (isRunning(pid)) process.kill(pid, "SIGKILL");
+});
+
+function newLauncher(options: Parameters<typeof launcher>[0] = {}): Launcher {
+  const made = launcher(options);
+  opened.push(made);
+  return made;
+}
+
+const PLAIN = { env: {}, ids: {}, cgroupFiles: [] } satisfies Partial<ProgramRequest>;
+const CAT = { ...PLAIN, argv: ["/bin/cat"], stdio: ["pipe", "pipe", "ignore"] } satisfies ProgramRequest;
+const SLEEP = {
+  ...PLAIN,
+  argv: ["/bin/sleep", "300"],
+  stdio: ["ignore", "ignore", "ignore"],
+} satisfies ProgramRequest;
+
+async function started(by: Launcher, request: ProgramRequest): Promise<Program> {
+  const program = await by.start(request);
+  programs.push(program);
+  return program;
+}
+
+const isRunning = (pid: number | undefined) => pid !== undefined && processStat(pid) !== undefined;
+const folderOf = (pid: number | undefined) => commandLine(pid ?? 0).at(-1) ?? "";
+
+describe("the launcher", () => {
+  test("starts with the first program, once for many at the same moment", async () => {
+    const by = newLauncher();
+    expect(by.pid()).toBeUndefined();
+    const all = await Promise.all([CAT, CAT, CAT].map((request) => started(by, request)));
+    expect(all.map(({ pid }) => processStat(pid)?.parentPid)).toEqual([by.pid(), by.pid(), by.pid()]);
+  });
+
+  test("knows no variable, and is told none where other users see it", async () => {
+    const by = newLauncher();
+    process.env.BERTH_TEST_LEAK = "secret-of-ours";
+    try {
+      await started(by, { ...CAT, env: { TOKEN: "secret-of-a-program" } });
+    } finally {
+      delete process.env.BERTH_TEST_LEAK;
+    }
+    expect(readFileSync(`/proc/${by.pid()}/environ`, "utf8")).toBe("");
+    expect(readFileSync(`/proc/${by.pid()}/cmdline`, "utf8")).not.toContain("secret");
+    expect(statSync(folderOf(by.pid())).mode & 0o777).toBe(0o700);
+  });
+
+  test("connects nobody who does not know the token of a pipe", async () => {
+    const by = newLauncher();
+    const program = await started(by, CAT);
+    const stranger = connect(join(folderOf(by.pid()), "pipes"));
+    stranger.write("0".repeat(64));
+    expect(await text(stranger)).toBe("");
+    program.stdin?.end("ours");
+    if (program.stdout !== null) expect(await text(program.stdout)).toBe("ours");
+  });
+
+  test("that is killed leaves the end of its programs unknown, and the next one starts another", async () => {
+    const by = newLauncher();
+    const program = await started(by, CAT);
+    const first = by.pid();
+    process.kill(first ?? 0, "SIGKILL");
+    await expect(program.exitCode).rejects.toMatchObject({
+      code: "engine.failed",
+      message: expect.stringContaining("The process that starts programs ended"),
+    });
+    const next = await started(by, CAT);
+    expect(by.pid()).not.toBe(first);
+    next.stdin?.end();
+    expect(await next.exitCode).toBe(0);
+  });
+
+  test("that is killed fails what is run, of which nothing stays", async () => {
+    const by = newLauncher();
+    startProgramsBy(by.start);
+    let pid = 0;
+    const running = run(["/bin/sh", "-c", "echo begun; sleep 300; true"], {
+      env: {},
+      onStart: (started) => {
+        pid = started;
+      },
+      onLine: () => process.kill(by.pid() ?? 0, "SIGKILL"),
+    });
+    await expect(running).rejects.toMatchObject({ code: "engine.failed" });
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  test("ends once nobody waits for a program, and programs that outlive it continue", async () => {
+    const by = newLauncher({ idleSeconds: 0.05 });
+    const held = await started(by, CAT);
+    const first = by.pid();
+    const lasting = await started(by, SLEEP);
+    lasting.unref();
+    // Far longer than it may be idle, which it is not yet.
+    expect(await (await by.start({ ...SLEEP, argv: ["/bin/sleep", "0.3"] })).exitCode).toBe(0);
+    expect(by.pid()).toBe(first);
+    held.stdin?.end();
+    await eventually(() => expect(isRunning(first)).toBe(false));
+    expect(by.pid()).toBeUndefined();
+    expect(isRunning(lasting.pid)).toBe(true);
+    await started(by, CAT);
+    expect(isRunning(by.pid())).toBe(true);
+  });
+
+  test("ends with the process that it works for, also when that is killed", async () => {
+    const owner = spawn(process.execPath, [FIXTURE, "stays"], { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = await new Promise<string[]>((resolve) => owner.stdout.once("data", (text) => resolve([`${text}`])));
+    const pids = JSON.parse(line ?? "") as Record<"launcher" | "lasting" | "piped", number>;
+    const folder = folderOf(pids.launcher);
+    expect(existsSync(folder)).toBe(true);
+    owner.kill("SIGKILL");
+    await eventually(() => expect([pids.launcher, pids.piped].filter(isRunning)).toEqual([]));
+    expect(existsSync(folder)).toBe(false);
+    expect(isRunning(pids.lasting)).toBe(true);
+    process.kill(pids.lasting, "SIGKILL");
+  });
+
+  test("keeps no process running that waits for nothing", async () => {
+    const { exitCode, output } = await run([process.execPath, FIXTURE, "ends"], { env: {}, timeoutSeconds: 30 });
+    expect(exitCode).toBe(0);
+    const { lasting } = JSON.parse(output) as { readonly lasting: number };
+    expect(isRunning(lasting)).toBe(true);
+    process.kill(lasting, "SIGKILL");
+  });
+
+  test("leaves it to us where its process cannot be started", async () => {
+    const warnings: string[] = [];
+    const by = newLauncher({ nodePath: "/berth/no-such-node", warn: (message) => warnings.push(message) });
+    const both = [await started(by, CAT), await started(by, CAT)];
+    expect(both.map(({ pid }) => processStat(pid)?.parentPid)).toEqual([process.pid, process.pid]);
+    expect(warnings).toHaveLength(1);
+  });
+});

@@ -1,0 +1,68 @@
+import { spawnHere } from "../own-spawn.ts";
+import type { Program, ProgramRequest } from "../program.ts";
+import { type LauncherProcess, openLauncher } from "./launcher-process.ts";
+
+export interface LauncherOptions {
+  /** The process ends after this time without a program that somebody waits for. Default 60. */
+  readonly idleSeconds?: number;
+  readonly nodePath?: string;
+  /** Receives why the process cannot be started. */
+  readonly warn?: ((message: string, cause: unknown) => void) | undefined;
+}
+
+export interface Launcher {
+  /** Where the process cannot be started, the program becomes a child of our own. */
+  start(request: ProgramRequest): Promise<Program>;
+  /** Of the process; `undefined` while there is none. */
+  pid(): number | undefined;
+  /** Ends the process; programs that it has started continue. The next one starts another process. */
+  close(): void;
+}
+
+/** Starts programs by a small process, which is started with the first of them. */
+export function launcher(options: LauncherOptions = {}): Launcher {
+  const { idleSeconds = IDLE_SECONDS, nodePath = process.execPath, warn } = options;
+  let opening: Promise<LauncherProcess | undefined> | undefined;
+  let current: LauncherProcess | undefined;
+
+  function forget(attempt: typeof opening): void {
+    if (opening !== attempt) return;
+    opening = undefined;
+    current = undefined;
+  }
+
+  function opened(): Promise<LauncherProcess | undefined> {
+    if (opening !== undefined) return opening;
+    const attempt: Promise<LauncherProcess | undefined> = openLauncher({
+      ...{ nodePath, idleSeconds },
+      // One that never opened is tried again later, and not for each program.
+      onEnd: () => current && forget(attempt),
+    }).then(
+      (made) => {
+        current = made;
+        return made;
+      },
+      (cause: unknown) => {
+        warn?.("The process that starts programs cannot be started; until a later try the server does it.", cause);
+        setTimeout(forget, RETRY_SECONDS * 1000, attempt).unref();
+        return undefined;
+      },
+    );
+    opening = attempt;
+    return attempt;
+  }
+
+  return {
+    async start(request) {
+      const process = await opened();
+      return process === undefined ? spawnHere(request) : process.start(request);
+    },
+    pid: () => current?.pid,
+    close() {
+      current?.close();
+    },
+  };
+}
+
+const IDLE_SECONDS = 60; // Longer than the pauses within a deployment.
+const RETRY_SECONDS = 60;

@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { DomainError } from "@berth/core";
+import type { Program, ProgramRequest } from "../program.ts";
+import { errorOf, frameOf, frameReader, type Report, TOKEN_BYTES } from "./messages.ts";
+import type { PipeQueue } from "./pipe-queue.ts";
+
+/** Programs that another process starts for us. */
+export interface RemotePrograms {
+  /** Resolves when that process can start programs. */
+  readonly ready: Promise<void>;
+  start(request: ProgramRequest): Promise<Program>;
+  /** Ends that process; programs that it has started continue. */
+  close(): void;
+}
+
+/** What is reported of a program. */
+interface Watched {
+  readonly started: PromiseWithResolvers<number>;
+  readonly joined: PromiseWithResolvers<void>;
+  readonly exited: PromiseWithResolvers<number>;
+}
+
+interface Idleness {
+  readonly idleSeconds: number;
+  /** Called after this time without a program that somebody waits for. */
+  onIdle(): void;
+}
+
+export function remotePrograms(channel: Socket, pipes: PipeQueue, { idleSeconds, onIdle }: Idleness): RemotePrograms {
+  const ready = Promise.withResolvers<void>();
+  const programs = new Map<number, Watched>();
+  let lastId = 0;
+  let held = 0;
+  let idle: NodeJS.Timeout | undefined;
+
+  channel.on("error", () => {});
+  channel.on("data", frameReader<Report>(accept));
+  channel.once("close", () => {
+    clearTimeout(idle);
+    const cause = launcherEnded();
+    pipes.close(cause);
+    ready.reject(cause);
+    for (const one of programs.values()) for (const { reject } of Object.values(one)) reject(cause);
+  });
+
+  function accept(report: Report): void {
+    if (report.type === "ready") {
+      channel.unref();
+      ready.resolve();
+      return;
+    }
+    const { started, joined, exited } = programs.get(report.id) ?? watched();
+    if (report.type === "started") started.resolve(report.pid);
+    if (report.type === "failed") started.reject(errorOf(report.fault));
+    if (report.type === "joined") joined.resolve();
+    if (report.type === "outside") joined.reject(errorOf(report.fault));
+    if (report.type === "exited") exited.resolve(report.exitCode);
+  }
+
+  /** While a program is held, both processes stay. @returns Ends that; idempotent. */
+  function hold(): () => void {
+    clearTimeout(idle);
+    held += 1;
+    channel.ref();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      held -= 1;
+      if (held > 0 || channel.destroyed) return;
+      channel.unref();
+      idle = setTimeout(onIdle, idleSeconds * 1000).unref();
+    };
+  }
+
+  return {
+    ready: ready.promise,
+    async start(request) {
+      lastId += 1;
+      const id = lastId;
+      const one = watched();
+      programs.set(id, one);
+      const release = hold();
+      const ended = () => {
+        programs.delete(id);
+        release();
+      };
+      one.exited.promise.then(ended, ended);
+      const tokens = request.stdio.map((kind) => (kind === "pipe" ? newToken() : undefined));
+      const ends = tokens.map((token) => (token === undefined ? null : pipes.next(token)));
+      channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
+      try {
+        const pid = await one.started.promise;
+        const [stdin = null, stdout = null, stderr = null] = await Promise.all(ends);
+        if (stdin !== null) endInput(stdin, one.exited.promise);
+        return {
+          ...{ pid, stdin, stdout, stderr },
+          joined: one.joined.promise,
+          exitCode: one.exited.promise,
+          unref: release,
+        };
+      } catch (cause) {
+        // They may connect later than the failure is reported.
+        for (const end of ends) end?.then((socket) => socket.destroy()).catch(() => {});
+        one.exited.reject(cause);
+        throw cause;
+      }
+    },
+    close: () => void channel.end(),
+  };
+}
+
+function watched(): Watched {
+  const one: Watched = {
+    started: Promise.withResolvers(),
+    joined: Promise.withResolvers(),
+    exited: Promise.withResolvers(),
+  };
+  // Not everybody waits for each of them.
+  for (const { promise } of Object.values(one)) promise.catch(() => {});
+  return one;
+}
+
+/** As with Node's own pipes, what is left when the program exits is dropped, and nothing is read from its input. */
+function endInput(stdin: Socket, exited: Promise<number>): void {
+  const end = () => stdin.destroy();
+  stdin.once("finish", end);
+  exited.then(end, end);
+}
+
+const newToken = () => randomBytes(TOKEN_BYTES / 2).toString("hex");
+
+const launcherEnded = () =>
+  new DomainError(
+    "engine.failed",
+    "The process that starts programs ended unexpectedly, so nobody knows how the program ended. Try again.",
+  );
