@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { commandLine, pidsWithEnv, processStat } from "@berth/host";
 import { until, withClient } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -17,8 +18,8 @@ import { type CountedServer, countedServer } from "./counted-server.fixture.ts";
  * until the previous release is removed. A count that falls below its budget asks for a lower one.
  */
 const BUDGET = {
-  /** Fetch, commit and message, archive, and the release itself. */
-  spawns: 4,
+  /** Fetch, commit and message, archive, and the release itself: started by the launcher, none by a fork of the server. */
+  programs: 4,
   /** Transactions that write. What depends on time is left out: renewals of leases, and lines of the log alone. */
   writes: 12,
   /** All transactions, without those that only time repeats. */
@@ -51,10 +52,13 @@ test("a deployment without a build starts few processes and makes few transactio
   repository.commit({ file: "new" });
   writeFileSync(spawns, "");
   counted.taken();
-  await retired(await requestDeployment(server, uuid));
+  const deployment = await requestDeployment(server, uuid);
+  await retired(deployment);
 
   const started = readFileSync(spawns, "utf8").trim().split("\n");
-  expect(started.length, started.join("\n")).toBe(BUDGET.spawns);
+  expect(started.filter((line) => line.startsWith("fork"))).toEqual([]);
+  expect(started.length, started.join("\n")).toBe(BUDGET.programs);
+  expect(starterOf(deployment)).toContain("launcher-main.js");
   const made = counted.taken();
   const own = made.filter(({ statements }) => !REPEATED.test(statements[0] ?? ""));
   const listed = own.map(({ statements }) => statements.join("\n  ")).join("\n");
@@ -65,6 +69,13 @@ test("a deployment without a build starts few processes and makes few transactio
   expect(writes.length, shown).toBeLessThanOrEqual(BUDGET.writes);
   expect(writes.length, "Lower the budget.").toBeGreaterThan(BUDGET.writes - WRITES_SPARE);
 });
+
+/** Command line of the process whose child the release is. */
+function starterOf(deployment: string): string {
+  const pids = pidsWithEnv(`BERTH_DEPLOYMENT_UUID=${deployment}`);
+  const shim = pids.flatMap((pid) => processStat(pid) ?? []).find(({ parentPid }) => !pids.includes(parentPid));
+  return commandLine(shim?.parentPid ?? 0).join(" ");
+}
 
 const WRITES = /\b(insert into|update|delete from) "(deployment|deployment_step|release|resource|event)"(?! run)/;
 

@@ -10,7 +10,7 @@ import { processStat } from "./procfs.ts";
 import type { ProgramRequest } from "./program.ts";
 import { isRoot } from "./user.ts";
 
-const launched = launcher();
+const launched = launcher({ otherwise: spawnHere, temporaryFolder: tmpdir() });
 afterAll(() => launched.close());
 
 let folder: string;

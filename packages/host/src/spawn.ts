@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import { DomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
 import { spawnHere } from "./own-spawn.ts";
@@ -20,6 +21,9 @@ export function startProgramsBy(starter: ProgramStarter): void {
   start = starter;
 }
 
+/** Tells who counts programs, whatever starts them, as Node's own channel `child_process` does for its spawns. */
+const asked = channel("berth.program");
+
 /**
  * Starts a program without a shell, as leader of its own session and process group, with exactly the given
  * environment.
@@ -28,6 +32,7 @@ export function startProgramsBy(starter: ProgramStarter): void {
 export async function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): Promise<Program> {
   const { env, cgroupFiles = [] } = options;
   const { argv: command, ids, cwd } = asUser(argv, options);
+  asked.publish(command);
   try {
     return await start({ argv: command, env, cwd, ids, stdio, cgroupFiles });
   } catch (cause) {

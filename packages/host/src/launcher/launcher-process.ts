@@ -1,15 +1,13 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { CHANNEL, PIPES } from "./messages.ts";
 import { type PipeQueue, pipeQueue } from "./pipe-queue.ts";
 import { type RemotePrograms, remotePrograms } from "./remote-programs.ts";
 
 interface LauncherProcessOptions {
+  readonly temporaryFolder: string;
   readonly nodePath: string;
   readonly idleSeconds: number;
   /** Called when no further program may be started by this process. */
@@ -23,7 +21,7 @@ export interface LauncherProcess extends RemotePrograms {
 /** Resolves when the process is ready. It inherits no variable, and learns what it starts by its channel alone. */
 export async function openLauncher(options: LauncherProcessOptions): Promise<LauncherProcess> {
   // Only we can enter the folder.
-  const folder = await mkdtemp(join(tmpdir(), "berth-launcher-"));
+  const folder = await mkdtemp(join(options.temporaryFolder, "berth-launcher-"));
   const pipes = pipeQueue();
   const listener = createServer(pipes.accept).unref();
   const end = () => {
@@ -33,7 +31,9 @@ export async function openLauncher(options: LauncherProcessOptions): Promise<Lau
     void rm(folder, { recursive: true, force: true }).catch(() => {});
   };
   try {
-    await once(listener.listen(join(folder, PIPES)), "listening");
+    const listening = Promise.withResolvers<void>();
+    listener.once("error", listening.reject).listen(join(folder, PIPES), listening.resolve);
+    await listening.promise;
     return await startIn(folder, pipes, { ...options, onEnd: end });
   } catch (cause) {
     end();
@@ -52,10 +52,9 @@ async function startIn(
     detached: true,
     stdio: ["ignore", "ignore", "inherit", "pipe"],
   });
-  const failed = once(child, "error").then(([cause]) => Promise.reject(cause));
+  const failed = new Promise<never>((_resolve, reject) => child.once("error", reject));
   const channel = child.stdio[CHANNEL];
   if (child.pid === undefined || !(channel instanceof Socket)) return await failed;
-  failed.catch(() => {});
   child.unref();
   const close = () => {
     onEnd();
@@ -76,7 +75,7 @@ async function startIn(
 }
 
 const isSource = import.meta.url.endsWith(".ts");
-const MAIN = fileURLToPath(new URL(isSource ? "./launcher-main.ts" : "./launcher-main.js", import.meta.url));
+const MAIN = join(import.meta.dirname, isSource ? "launcher-main.ts" : "launcher-main.js");
 
 // It needs almost no heap, and a fork copies its page tables.
 const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -11,7 +12,7 @@ import { spawnHere } from "../own-spawn.ts";
 import { commandLine, processStat } from "../procfs.ts";
 import type { Program, ProgramRequest } from "../program.ts";
 import { startProgramsBy } from "../spawn.ts";
-import { type Launcher, launcher } from "./launcher.ts";
+import { type Launcher, type LauncherOptions, launcher } from "./launcher.ts";
 
 const FIXTURE = fileURLToPath(new URL("./launcher.fixture.ts", import.meta.url));
 const opened: Launcher[] = [];
@@ -22,8 +23,8 @@ afterEach(() => {
   for (const { pid } of programs.splice(0)) if (isRunning(pid)) process.kill(pid, "SIGKILL");
 });
 
-function newLauncher(options: Parameters<typeof launcher>[0] = {}): Launcher {
-  const made = launcher(options);
+function newLauncher(options: Partial<LauncherOptions> = {}): Launcher {
+  const made = launcher({ otherwise: spawnHere, temporaryFolder: tmpdir(), ...options });
   opened.push(made);
   return made;
 }
@@ -70,7 +71,7 @@ describe("the launcher", () => {
     const by = newLauncher();
     const program = await started(by, CAT);
     const stranger = connect(join(folderOf(by.pid()), "pipes"));
-    stranger.write("0".repeat(64));
+    stranger.write("0".repeat(36));
     expect(await text(stranger)).toBe("");
     program.stdin?.end("ours");
     if (program.stdout !== null) expect(await text(program.stdout)).toBe("ours");

@@ -1,8 +1,11 @@
-import { spawnHere } from "../own-spawn.ts";
-import type { Program, ProgramRequest } from "../program.ts";
+import type { ProgramStarter } from "../program.ts";
 import { type LauncherProcess, openLauncher } from "./launcher-process.ts";
 
 export interface LauncherOptions {
+  /** Starts programs where the process cannot be started. */
+  readonly otherwise: ProgramStarter;
+  /** Where the folder for its socket is made. */
+  readonly temporaryFolder: string;
   /** The process ends after this time without a program that somebody waits for. Default 60. */
   readonly idleSeconds?: number;
   readonly nodePath?: string;
@@ -11,8 +14,7 @@ export interface LauncherOptions {
 }
 
 export interface Launcher {
-  /** Where the process cannot be started, the program becomes a child of our own. */
-  start(request: ProgramRequest): Promise<Program>;
+  readonly start: ProgramStarter;
   /** Of the process; `undefined` while there is none. */
   pid(): number | undefined;
   /** Ends the process; programs that it has started continue. The next one starts another process. */
@@ -20,8 +22,8 @@ export interface Launcher {
 }
 
 /** Starts programs by a small process, which is started with the first of them. */
-export function launcher(options: LauncherOptions = {}): Launcher {
-  const { idleSeconds = IDLE_SECONDS, nodePath = process.execPath, warn } = options;
+export function launcher(options: LauncherOptions): Launcher {
+  const { otherwise, temporaryFolder, idleSeconds = IDLE_SECONDS, nodePath = process.execPath, warn } = options;
   let opening: Promise<LauncherProcess | undefined> | undefined;
   let current: LauncherProcess | undefined;
 
@@ -34,7 +36,7 @@ export function launcher(options: LauncherOptions = {}): Launcher {
   function opened(): Promise<LauncherProcess | undefined> {
     if (opening !== undefined) return opening;
     const attempt: Promise<LauncherProcess | undefined> = openLauncher({
-      ...{ nodePath, idleSeconds },
+      ...{ temporaryFolder, nodePath, idleSeconds },
       // One that never opened is tried again later, and not for each program.
       onEnd: () => current && forget(attempt),
     }).then(
@@ -55,7 +57,7 @@ export function launcher(options: LauncherOptions = {}): Launcher {
   return {
     async start(request) {
       const process = await opened();
-      return process === undefined ? spawnHere(request) : process.start(request);
+      return process === undefined ? otherwise(request) : process.start(request);
     },
     pid: () => current?.pid,
     close() {

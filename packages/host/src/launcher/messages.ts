@@ -32,8 +32,8 @@ export function faultOf(cause: unknown): Fault {
 
 export const errorOf = ({ message, ...rest }: Fault): Error => Object.assign(new Error(message), rest);
 
-/** Length of a token in bytes, on the connection of a pipe. */
-export const TOKEN_BYTES = 32;
+/** Length of a token, which is a random UUID, on the connection of a pipe. */
+export const TOKEN_BYTES = 36;
 
 /** Name of the socket in the launcher's folder. */
 export const PIPES = "pipes";

@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { DomainError } from "@berth/core";
 import type { Program, ProgramRequest } from "../program.ts";
-import { errorOf, frameOf, frameReader, type Report, TOKEN_BYTES } from "./messages.ts";
+import { errorOf, frameOf, frameReader, type Report } from "./messages.ts";
 import type { PipeQueue } from "./pipe-queue.ts";
 
 /** Programs that another process starts for us. */
@@ -87,7 +86,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, { idleSeconds,
         release();
       };
       one.exited.promise.then(ended, ended);
-      const tokens = request.stdio.map((kind) => (kind === "pipe" ? newToken() : undefined));
+      const tokens = request.stdio.map((kind) => (kind === "pipe" ? crypto.randomUUID() : undefined));
       const ends = tokens.map((token) => (token === undefined ? null : pipes.next(token)));
       channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
       try {
@@ -128,8 +127,6 @@ function endInput(stdin: Socket, exited: Promise<number>): void {
   stdin.once("finish", end);
   exited.then(end, end);
 }
-
-const newToken = () => randomBytes(TOKEN_BYTES / 2).toString("hex");
 
 const launcherEnded = () =>
   new DomainError(
