@@ -44,6 +44,8 @@ function pipeOf(token: string): Promise<Socket> {
   });
 }
 
+// What stops all processes of a service at once would take it from the server, which stops in its own order.
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
 channel.on(
   "data",
   frameReader<StartMessage>((message) => void start(message)),

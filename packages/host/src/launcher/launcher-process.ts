@@ -32,7 +32,7 @@ export async function openLauncher(options: LauncherProcessOptions): Promise<Lau
   };
   try {
     const listening = Promise.withResolvers<void>();
-    listener.once("error", listening.reject).listen(join(folder, PIPES), listening.resolve);
+    listener.on("error", listening.reject).listen(join(folder, PIPES), listening.resolve);
     await listening.promise;
     return await startIn(folder, pipes, { ...options, onEnd: end });
   } catch (cause) {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { DomainError } from "@berth/core";
+import { signalGroup } from "../group.ts";
 import type { Program, ProgramRequest } from "../program.ts";
 import { errorOf, frameOf, frameReader, type Report } from "./messages.ts";
 import type { PipeQueue } from "./pipe-queue.ts";
@@ -20,14 +21,18 @@ interface Watched {
   readonly exited: PromiseWithResolvers<number>;
 }
 
-interface Idleness {
+interface RemoteOptions {
+  /** Longest time until the pipes of a program that runs are connected. Default 20. */
+  readonly pipeSecondsMax?: number;
   readonly idleSeconds: number;
   /** Called after this time without a program that somebody waits for. */
   onIdle(): void;
 }
 
-export function remotePrograms(channel: Socket, pipes: PipeQueue, { idleSeconds, onIdle }: Idleness): RemotePrograms {
+export function remotePrograms(channel: Socket, pipes: PipeQueue, options: RemoteOptions): RemotePrograms {
+  const { pipeSecondsMax = 20, idleSeconds, onIdle } = options;
   const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {});
   const programs = new Map<number, Watched>();
   let lastId = 0;
   let held = 0;
@@ -91,7 +96,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, { idleSeconds,
       channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
       try {
         const pid = await one.started.promise;
-        const [stdin = null, stdout = null, stderr = null] = await Promise.all(ends);
+        const [stdin = null, stdout = null, stderr = null] = await connected(pid, ends, pipeSecondsMax);
         if (stdin !== null) endInput(stdin, one.exited.promise);
         return {
           ...{ pid, stdin, stdout, stderr },
@@ -121,12 +126,39 @@ function watched(): Watched {
   return one;
 }
 
+/**
+ * They are connected before the program is started, and may only be lost where we can open no further file. Without
+ * them the program is of no use.
+ */
+async function connected(
+  pid: number,
+  ends: readonly (Promise<Socket> | null)[],
+  secondsMax: number,
+): Promise<readonly (Socket | null)[]> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(pipesLost()), secondsMax * 1000);
+  try {
+    return await Promise.race([Promise.all(ends), late.promise]);
+  } catch (cause) {
+    signalGroup({ groupId: pid }, "SIGKILL");
+    throw cause;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** As with Node's own pipes, what is left when the program exits is dropped, and nothing is read from its input. */
 function endInput(stdin: Socket, exited: Promise<number>): void {
   const end = () => stdin.destroy();
   stdin.once("finish", end);
   exited.then(end, end);
 }
+
+const pipesLost = () =>
+  new DomainError(
+    "engine.failed",
+    "Berth cannot open the input and output of a program. Raise its limit of open files.",
+  );
 
 const launcherEnded = () =>
   new DomainError(

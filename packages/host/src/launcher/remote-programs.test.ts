@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { frameOf, frameReader, type StartMessage } from "./messages.ts";
+import { pipeQueue } from "./pipe-queue.ts";
+import { remotePrograms } from "./remote-programs.ts";
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+/** Both ends of a connection. */
+async function channelPair(): Promise<readonly [Socket, Socket]> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-channel-"));
+  const server = createServer();
+  const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
+  await new Promise<void>((resolve) => server.listen(join(folder, "socket"), resolve));
+  const pair = [connect(join(folder, "socket")), await accepted] as const;
+  ends.push(() => {
+    for (const socket of pair) socket.destroy();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+  return pair;
+}
+
+test("a program whose pipes never connect is ended, and its start fails", async () => {
+  const [ours, theirs] = await channelPair();
+  const program = spawn("/bin/sleep", ["300"], { detached: true, stdio: "ignore" });
+  const ended = new Promise((resolve) => program.once("exit", (_code, signal) => resolve(signal)));
+  const onStart = ({ id }: StartMessage) => theirs.write(frameOf({ type: "started", id, pid: program.pid ?? 0 }));
+  theirs.on("data", frameReader<StartMessage>(onStart));
+  const { start } = remotePrograms(ours, pipeQueue(), { pipeSecondsMax: 0.05, idleSeconds: 60, onIdle: () => {} });
+  const request = { argv: ["/bin/sleep", "300"], env: {}, ids: {}, stdio: ["pipe"], cgroupFiles: [] } as const;
+  await expect(start(request)).rejects.toMatchObject({ code: "engine.failed" });
+  expect(await ended).toBe("SIGKILL");
+});
+
+test("frames arrive whole, however they are cut", () => {
+  const faults = ["short", "é".repeat(2000)];
+  const messages = faults.map((message, id) => ({ type: "failed", id, fault: { message } }) as const);
+  const bytes = Buffer.concat(messages.map(frameOf));
+  for (const size of [1, 5, 1000, bytes.length]) {
+    const read: unknown[] = [];
+    const write = frameReader((message) => read.push(message));
+    for (let at = 0; at < bytes.length; at += size) write(bytes.subarray(at, at + size));
+    expect(read).toEqual(messages);
+  }
+});
