@@ -58,8 +58,8 @@ export interface RunResult {
  * result, not an error.
  *
  * @throws DomainError `deploy.cancelled` after an abort, once everything has ended; `engine.failed` when the program
- * or
- *   the working directory does not exist or is closed to `user`, or when `stdin` or `stdout` fails.
+ *   or the working directory does not exist or is closed to `user`, when `stdin` or `stdout` fails, or when what started
+ *   the program is gone.
  */
 export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
   if (options.programEnv === undefined) return runWith(argv, options);
