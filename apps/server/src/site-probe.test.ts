@@ -26,3 +26,11 @@ test("a certificate is asked for at the port of the server's proxy, whatever a U
   expect(connections).toBe(1);
   expect(asked.map((url) => new URL(url).port)).toEqual([""]);
 });
+
+test("a DNS record is compared with the public addresses of a server alone, also where private ones are allowed", async () => {
+  const probe = siteProbe(["10.0.0.0/8"], (url) => url);
+  const at = (ip: string) =>
+    probe.serverAddresses({ id: 1, ip, engine: "docker", private_key_id: 1, team_id: 0 } as ServerRecord); // Nothing else is read here.
+  expect(await at("10.0.0.5")).toEqual([]);
+  expect(await at("203.0.113.7")).toEqual(["203.0.113.7"]);
+});

@@ -13,7 +13,8 @@ export const siteProbe = (
 ): SiteProbe => ({
   addresses: (host) => addressesOf(host, allowedPrivateHosts),
   serverAddresses: async (server) =>
-    isOwnMachine(server) ? [] : (await addressesOf(server.ip, allowedPrivateHosts)).addresses,
+    // A DNS record never names a private address, which Berth may use to reach the server.
+    isOwnMachine(server) ? [] : (await addressesOf(server.ip, [])).addresses,
   certificate: (server, host) => {
     const isOwn = isOwnMachine(server);
     const privateHosts = isOwn || server.team_id === ROOT_TEAM_ID ? ["*"] : allowedPrivateHosts;

@@ -39,5 +39,5 @@ export { type Sandbox, systemProgram } from "./sandbox.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
 export { terminalOutput, writeTo } from "./terminal-stream.ts";
 export { certificateIssuer } from "./tls/certificate.ts";
-export { addressesOf, type PresentedBy, presentedCertificate } from "./tls/site-probe.ts";
+export { addressesOf, presentedCertificate } from "./tls/lazy-site-probe.ts";
 export { type HostUser, isRoot } from "./user.ts";

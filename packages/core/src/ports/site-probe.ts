@@ -24,7 +24,7 @@ export interface SeenCertificate {
 export interface MissingCertificate {
   /** A sentence. */
   readonly failure: string;
-  /** Whether the proxy answered at all. */
+  /** Whether the proxy answered at all; not if it accepted a connection and was silent. */
   readonly isReached: boolean;
 }
 
@@ -32,10 +32,10 @@ export interface MissingCertificate {
 export interface SiteProbe {
   /** Without addresses for a name that nobody knows. */
   addresses(host: string): Promise<NameAddresses>;
-  /** None of Berth's own machine: it may be behind another address. */
+  /** Public ones. None of Berth's own machine: it may be behind another address. */
   serverAddresses(server: ServerRecord): Promise<readonly string[]>;
   /**
-   * Asks the proxy of the server itself, wherever the name leads, at the proxy's own port: another one, which a URL may
+   * Asks the proxy of the server itself, whatever its name resolves to, at the proxy's own port: another one, which a URL may
    * name, would say which ports of the server are open.
    */
   certificate(server: ServerRecord, host: string): Promise<SeenCertificate | MissingCertificate>;

@@ -1,4 +1,4 @@
-import { lookup } from "node:dns/promises";
+import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import type { MissingCertificate, NameAddresses, SeenCertificate } from "@berth/core/ports";
@@ -6,38 +6,66 @@ import { guardedSocket } from "../http/guarded-socket.ts";
 import { HttpFault } from "../http/http-fault.ts";
 import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
 
-export interface PresentedBy {
+interface PresentedBy {
   readonly host: string;
   readonly port: number;
   /** Address or name of the server whose proxy is asked. */
   readonly server: string;
   /** Private addresses that it may have. */
   readonly privateHosts: PrivateHosts;
+  /** For the connection, and for the certificate. Default: 5. */
+  readonly secondsMax?: number | undefined;
+}
+
+interface NameServiceOptions {
+  /** Addresses with ports. Default: those of this machine. */
+  readonly nameServers?: readonly string[] | undefined;
+  /** Default: 5. */
+  readonly secondsMax?: number | undefined;
 }
 
 /**
  * Addresses of a name, for people who may not know the network of this machine: private ones that are not allowed are
  * left out.
  */
-export async function addressesOf(host: string, allowed: PrivateHosts): Promise<NameAddresses> {
-  const found = await Promise.race([lookup(host, { all: true }), tooLate()]).catch(() => []);
-  const all = [...new Set(found.map(({ address }) => address))];
+export async function addressesOf(
+  host: string,
+  allowed: PrivateHosts,
+  options: NameServiceOptions = {},
+): Promise<NameAddresses> {
+  const all = [...new Set(await resolved(host, options))];
   // Public addresses of this machine are those that a DNS record of its sites should have.
   const addresses = all.filter((address) => mayConnect(host, address, allowed, () => false));
   return { addresses: addresses.slice(0, ADDRESSES_MAX), hasHidden: addresses.length < all.length };
 }
 
+/**
+ * Asks DNS itself. The `lookup` of Node.js would occupy a thread of the process for as long as a name server is silent,
+ * and there are few of them: every connection to a name would wait.
+ */
+async function resolved(host: string, { nameServers, secondsMax = SECONDS_MAX }: NameServiceOptions) {
+  if (isIP(host) !== 0) return [host];
+  if (LOCALHOST.test(host)) return ["127.0.0.1", "::1"];
+  const resolver = new Resolver({ timeout: (secondsMax * 1000) / 2, tries: 1 });
+  if (nameServers !== undefined) resolver.setServers(nameServers);
+  // There may be several name servers, and each has its own time.
+  const timer = setTimeout(() => resolver.cancel(), secondsMax * 1000);
+  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  clearTimeout(timer);
+  return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+}
+
 /** The certificate that a server presents for a name. It is read, not trusted: nothing is sent over the connection. */
 export async function presentedCertificate(by: PresentedBy): Promise<SeenCertificate | MissingCertificate> {
-  const { host, port, server, privateHosts } = by;
+  const { host, port, server, privateHosts, secondsMax = SECONDS_MAX } = by;
   try {
-    const bounds = { allowedPrivateHosts: privateHosts, secondsMax: SECONDS_MAX };
+    const bounds = { allowedPrivateHosts: privateHosts, secondsMax };
     const plain = await guardedSocket({ host: server, port, ...bounds });
     // An address has no name to send, by RFC 6066.
     const named = isIP(host) === 0 ? { servername: host } : {};
     const socket = connect({ socket: plain, rejectUnauthorized: false, ...named });
     try {
-      await secured(socket);
+      await secured(socket, server, secondsMax);
       return seenCertificate(host, socket);
     } finally {
       socket.destroy();
@@ -67,14 +95,21 @@ function seenCertificate(host: string, socket: TLSSocket): SeenCertificate | Mis
 
 const firstOf = (text: string | string[] | undefined): string | null => [text].flat()[0] ?? null;
 
-const secured = (socket: TLSSocket): Promise<void> =>
-  new Promise((resolve, reject) => {
-    socket.setTimeout(SECONDS_MAX * 1000, () => socket.destroy(new Error("it does not answer")));
-    socket.once("error", reject);
-    socket.once("secureConnect", () => resolve());
-    // Many proxies end a handshake for a name that they do not know.
-    socket.once("close", () => reject(new Error("it ended the connection")));
-  });
+/** Bounded as a whole, since bytes that arrive one by one would keep an idle timeout from ending. */
+async function secured(socket: TLSSocket, server: string, secondsMax: number): Promise<void> {
+  const late = () => new HttpFault("timed_out", server, `${server} did not answer within ${secondsMax} seconds.`);
+  const timer = setTimeout(() => socket.destroy(late()), secondsMax * 1000);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.once("secureConnect", () => resolve());
+      // Many proxies end a handshake for a name that they do not know.
+      socket.once("close", () => reject(new Error("it ended the connection")));
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 function failureOf(port: number, cause: unknown): string {
   if (cause instanceof HttpFault) return `The proxy does not answer on port ${port}: ${cause.message}`;
@@ -82,10 +117,7 @@ function failureOf(port: number, cause: unknown): string {
   return `The proxy presents no certificate (${why}).`;
 }
 
-const tooLate = (): Promise<never> =>
-  new Promise((_resolve, reject) =>
-    setTimeout(reject, SECONDS_MAX * 1000, new Error("The name service is slow.")).unref(),
-  );
-
 const SECONDS_MAX = 5;
 const ADDRESSES_MAX = 16;
+/** Names that mean the machine itself, without a record. */
+const LOCALHOST = /(^|\.)localhost$/;
