@@ -15,7 +15,7 @@ const tones = (check: Partial<DomainCheck>) => found(check).map(({ tone }) => to
 
 test("a URL that works is shown with its addresses and the end of its certificate", () => {
   expect(facts({})).toEqual({
-    DNS: "leads to 203.0.113.7",
+    DNS: "resolves to 203.0.113.7",
     Route: "the proxy forwards it",
     Certificate: expect.stringMatching(/^of Let's Encrypt, until .*2026/),
   });

@@ -17,7 +17,7 @@ const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 export function domainFacts(check: DomainCheck): readonly DomainFact[] {
   const { addresses, dns_problem, route_problem } = check;
   const dns: Fact =
-    addresses.length > 0 ? ["good", `leads to ${addresses.join(", ")}`] : ["off", "needs no public record"];
+    addresses.length > 0 ? ["good", `resolves to ${addresses.join(", ")}`] : ["off", "needs no public record"];
   return [
     factOf("DNS", dns_problem, dns),
     factOf("Route", route_problem, ["good", "the proxy forwards it"]),

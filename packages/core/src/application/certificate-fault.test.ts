@@ -21,6 +21,7 @@ describe("a certificate", () => {
     ["for six days, with four left", seen(-2, 4), undefined],
     ["for six days, with half a day left", seen(-5.5, 0.5), "ending"],
     ["that has ended", seen(-91, -1), "expired"],
+    ["that is not valid yet", seen(1, 91), "early"],
     ["for another name", seen(-30, 60, { isForName: false, problem: "It is for another name." }), "missing"],
     ["of an authority that the operator chose", seen(-30, 60, { problem: "It is not trusted." }), undefined],
     ["that is not presented", { failure: "None.", isReached: true }, "missing"],
@@ -44,7 +45,18 @@ describe("the problem with a certificate", () => {
 
   test.each([
     ["missing", { ...MISSING, ...HERE }, true, `The proxy has no certificate for a.example.com. ${PORTS}`],
-    ["missing, of Berth's own machine", { ...MISSING, ...UNKNOWN }, true, expect.stringContaining(PORTS)],
+    [
+      "missing, of Berth's own machine, which may be behind a CDN",
+      { ...MISSING, ...UNKNOWN },
+      false,
+      `The proxy has no certificate for a.example.com. ${PORTS} This is as it should be if a CDN or another proxy in front presents its own certificate.`,
+    ],
+    [
+      "missing, of Berth's own machine, without a DNS record",
+      { ...MISSING, ...NOWHERE, serverAddresses: [] },
+      true,
+      expect.stringContaining("has no address. Add a DNS record that names the server's address."),
+    ],
     [
       "missing, without a DNS record",
       { ...MISSING, ...NOWHERE },
@@ -56,7 +68,7 @@ describe("the problem with a certificate", () => {
       { ...MISSING, ...ELSEWHERE },
       false,
       expect.stringMatching(
-        /^The proxy has no certificate for a\.example\.com\. a\.example\.com leads to 198.51.100.1, not/,
+        /^The proxy has no certificate for a\.example\.com\. a\.example\.com resolves to another address, not to 203/,
       ),
     ],
     [
@@ -71,12 +83,25 @@ describe("the problem with a certificate", () => {
       false,
       `The certificate of a.example.com ends on 2026-06-14 and was not renewed. ${PORTS}`,
     ],
-    ["unreached", { ...UNREACHED, ...HERE }, true, `https://a.example.com does not open. Nobody. ${PORTS}`],
+    [
+      "not valid yet",
+      { fault: "early", certificate: seen(1, 91), ...HERE } as const,
+      true,
+      "The certificate of a.example.com is not valid before 2026-06-02. Check the clocks of this server and of Berth, or replace the certificate.",
+    ],
+    [
+      "unreached",
+      { ...UNREACHED, ...HERE },
+      true,
+      `https://a.example.com does not open: the proxy does not answer. ${PORTS}`,
+    ],
     [
       "unreached, without a DNS record",
       { ...UNREACHED, ...NOWHERE },
       true,
-      expect.stringMatching(/^https:\/\/a\.example\.com does not open\. a\.example\.com has no address\./),
+      expect.stringMatching(
+        /^https:\/\/a\.example\.com does not open: the proxy does not answer\. a\.example\.com has no address\./,
+      ),
     ],
   ])("%s, says why and what to do", (_name, faulty, is_refused, reason) => {
     expect(problem(faulty)).toEqual({ reason, is_refused });
@@ -90,7 +115,24 @@ describe("the problem with a certificate", () => {
     expect(problem(faulty, hasOtherEntries)).toBeUndefined();
   });
 
-  test("is named of several servers where the name leads to this one", () => {
+  test("has the same words whichever addresses DNS answers first, and whatever the connection said", () => {
+    const of = (addresses: readonly string[], serverAddresses: readonly string[], failure: string) =>
+      problem({
+        ...MISSING,
+        certificate: { failure, isReached: true },
+        found: { addresses, hasHidden: false },
+        serverAddresses,
+      });
+    const [one, other] = ["198.51.100.1", "198.51.100.2"];
+    const [own, second] = ["203.0.113.7", "203.0.113.8"];
+    expect(of([one, other], [own, second], "It ended.")).toEqual(of([other], [second, own], "It broke off."));
+    const reached = { found: { addresses: [own], hasHidden: false }, serverAddresses: [own] };
+    const unreached = (failure: string) =>
+      problem({ ...UNREACHED, certificate: { failure, isReached: false }, ...reached });
+    expect(unreached("It is refused.")).toEqual(unreached("It timed out."));
+  });
+
+  test("is named of several servers where the name resolves to this one", () => {
     expect(problem({ ...MISSING, ...HERE }, true)).toMatchObject({ is_refused: true });
   });
 });

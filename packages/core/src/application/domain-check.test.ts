@@ -39,7 +39,7 @@ describe("a check of a URL", () => {
       ["198.51.100.1"],
       false,
       ["203.0.113.7"],
-      expect.stringMatching(/leads to 198.51.100.1, not to 203.0.113.7. Change/),
+      expect.stringMatching(/resolves to 198.51.100.1, not to 203.0.113.7. Change/),
     ],
     [["198.51.100.1", "203.0.113.7"], false, ["203.0.113.7"], null],
     [["198.51.100.1"], false, [], null],
@@ -60,6 +60,7 @@ describe("a check of a URL", () => {
       expect.stringMatching(/^It is for another name\. .* look again/),
     ],
     [{ ...seen, expiresAt: new Date("2026-05-01T00:00:00Z") }, seen.issuer, expect.stringMatching(/has expired/)],
+    [{ ...seen, startsAt: new Date("2026-07-01T00:00:00Z") }, seen.issuer, expect.stringMatching(/is not valid yet/)],
     [undefined, undefined, null],
   ])("with the certificate %j has that of %s and says %j", (certificate, issuer, problem) => {
     const { certificate: shown, certificate_problem } = check({ certificate });

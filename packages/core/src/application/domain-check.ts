@@ -61,31 +61,35 @@ export function domainCheck(url: string, findings: DomainFindings): DomainCheck 
     dns_problem: dnsProblem(host, findings),
     route_problem: routeProblem ?? null,
     certificate: isSeen ? { issuer: certificate.issuer, expires_at: timestamp(certificate.expiresAt) } : null,
-    certificate_problem: certificateProblem(findings),
+    certificate_problem: certificateRefusal(findings),
   };
 }
 
-/** What is wrong with the DNS record of a name, and what to do. */
+/**
+ * What is wrong with the DNS record of a name, and what to do.
+ * @param others What its name resolves to instead. Default: all addresses, which may be others at the next answer.
+ */
 export function dnsProblem(
   host: string,
   { found, serverAddresses }: Pick<DomainFindings, "found" | "serverAddresses">,
+  others?: string,
 ): string | null {
   if (found === undefined) return null;
-  const [own] = serverAddresses;
+  const [own] = [...serverAddresses].sort();
   const named = own ?? "the server's address";
   if (found.addresses.length === 0) {
     return found.hasHidden ? null : `${host} has no address. Add a DNS record that names ${named}.`;
   }
   if (own === undefined || found.addresses.some((address) => serverAddresses.includes(address))) return null;
-  const others = found.addresses.join(", ");
-  return `${host} leads to ${others}, not to ${own}. Change its DNS record, unless a proxy such as a CDN is meant to be there.`;
+  return `${host} resolves to ${others ?? found.addresses.join(", ")}, not to ${own}. Change its DNS record, unless a proxy such as a CDN is meant to be there.`;
 }
 
-function certificateProblem({ certificate, now }: DomainFindings): string | null {
+function certificateRefusal({ certificate, now }: DomainFindings): string | null {
   if (certificate === undefined) return null;
   if ("failure" in certificate)
     return certificate.isReached ? `${certificate.failure} ${PENDING}` : certificate.failure;
-  const { expiresAt, isForName, problem } = certificate;
+  const { startsAt, expiresAt, isForName, problem } = certificate;
+  if (isForName && startsAt > now) return `The certificate is not valid yet. ${SET_CLOCK}`;
   if (expiresAt < now) return `The certificate has expired. ${OPEN_PORTS}`;
   return problem !== null && !isForName ? `${problem} ${PENDING}` : problem;
 }
@@ -93,3 +97,5 @@ function certificateProblem({ certificate, now }: DomainFindings): string | null
 const PENDING = "The proxy may still be getting one: look again in a minute.";
 /** What to do where a certificate is not issued or renewed. */
 export const OPEN_PORTS = "Check that ports 80 and 443 are open to the internet.";
+/** What to do where a certificate is not valid yet. */
+export const SET_CLOCK = "Check the clocks of this server and of Berth, or replace the certificate.";
