@@ -20,9 +20,9 @@ openEachWorld((opened) => {
   world = opened;
 });
 
-/** A worker whose servers present what `presented` says, and the looks at them. */
+/** A worker whose servers present what `presented` says, and the checks of them. */
 function watching(presented: (host: string) => SeenCertificate | MissingCertificate, options: TestWorkerOptions = {}) {
-  const looks: string[] = [];
+  const checks: string[] = [];
   const resolved: string[] = [];
   const sites: TestWorkerOptions["sites"] = {
     ...testSites,
@@ -31,11 +31,11 @@ function watching(presented: (host: string) => SeenCertificate | MissingCertific
       return testSites.addresses(host);
     },
     async certificate(_server, host) {
-      looks.push(host);
+      checks.push(host);
       return presented(host);
     },
   };
-  return { looks, resolved, worker: world.worker({ sites, ...options }) };
+  return { checks, resolved, worker: world.worker({ sites, ...options }) };
 }
 
 const hostOf = ({ uuid }: ApplicationRecord) => `${uuid}.example.com`;
@@ -70,15 +70,15 @@ function countedRounds() {
 
 test("a certificate that stays missing is named until there is one, and each change is reported once", async () => {
   let presented: SeenCertificate | MissingCertificate = NONE;
-  const { looks } = watching(() => presented);
+  const { checks } = watching(() => presented);
   const application = await live();
   const problem = await until(() => problemOf(application), { what: "it is named" });
   expect(problem).toEqual({
     reason: `The proxy has no certificate for ${hostOf(application)}. Check that ports 80 and 443 are open to the internet.`,
     is_refused: true,
   });
-  const count = looks.length;
-  await until(() => looks.length > count + 3, { what: "it is looked at again" });
+  const count = checks.length;
+  await until(() => checks.length > count + 3, { what: "it is checked again" });
   expect(await reports(application)).toBe(1);
   presented = GOOD;
   await until(async () => (await problemOf(application)) === null, { what: "it is named no more" });
@@ -86,9 +86,9 @@ test("a certificate that stays missing is named until there is one, and each cha
 });
 
 test("a certificate that is being issued is not named, nor is its DNS record asked for", async () => {
-  const { looks, resolved } = watching(() => NONE, { settings: { certificateGraceSeconds: 3600 } });
+  const { checks, resolved } = watching(() => NONE, { settings: { certificateGraceSeconds: 3600 } });
   const application = await live();
-  await until(() => looks.length > 3, { what: "it is looked at" });
+  await until(() => checks.length > 3, { what: "it is checked" });
   expect(await problemOf(application)).toBeNull();
   expect(resolved).toEqual([]);
 });
@@ -124,7 +124,7 @@ test("one that ends soon is named at once", async () => {
   expect(problem).toEqual({ reason: expect.stringContaining("was not renewed"), is_refused: false });
 });
 
-test("good ones are looked at rarely, and nothing is written about them", async () => {
+test("good ones are checked rarely, and nothing is written about them", async () => {
   let writes = 0;
   const { certificateProblems } = world.system;
   const stores: SystemStores = {
@@ -138,50 +138,77 @@ test("good ones are looked at rarely, and nothing is written about them", async 
     },
   };
   const presented = new Map<string, SeenCertificate | MissingCertificate>();
-  const { looks } = watching((host) => presented.get(host) ?? GOOD, {
+  const { checks } = watching((host) => presented.get(host) ?? GOOD, {
     stores,
     settings: { certificateKeptSeconds: 3600 },
   });
   const good = await live();
-  await until(() => looks.includes(hostOf(good)), { what: "it is looked at" });
+  await until(() => checks.includes(hostOf(good)), { what: "it is checked" });
   expect(writes).toBe(0);
   const missing = await world.application();
   presented.set(hostOf(missing), NONE);
   await world.ended(await world.deploy(missing));
   await until(() => problemOf(missing), { what: "the missing one is named" });
-  expect(looks.filter((host) => host === hostOf(good))).toHaveLength(1);
+  expect(checks.filter((host) => host === hostOf(good))).toHaveLength(1);
 });
 
-test("a proxy that does not answer is not asked again for each of its hosts", async () => {
+test("a proxy that does not answer is not asked again for each of its hosts, and reported for a few of them", async () => {
   // All hosts are due in each round.
-  const settings = { certificateSeconds: 1, certificateFirstSeconds: 0, certificateGraceSeconds: 0 };
-  const { looks } = watching(() => NOBODY, { settings });
+  const settings = { certificateSeconds: 0.05, certificateFirstSeconds: 0, certificateGraceSeconds: 0 };
+  const { stores, untilRounds } = countedRounds();
+  let presented: SeenCertificate | MissingCertificate = NOBODY;
+  const { checks } = watching(() => presented, { stores, settings });
   const resource = await world.application();
   const hosts = Array.from({ length: 100 }, (_, n) => `h${n}.${hostOf(resource)}`);
   const claims = hosts.map((host) => ({ host, path: "/", url: `https://${host}` }));
   await world.stores.domains.claim(resource.id, claims, { takeFromOwnTeam: false });
   await world.ended(await world.deploy(resource));
   const problem = await until(() => problemOf(resource), { what: "it is named" });
-  expect(problem?.reason).toContain("Nobody answers.");
-  expect(looks.length).toBeGreaterThan(0);
-  // At most eight in a round, and it takes two to name it.
-  expect(looks.length).toBeLessThan(hosts.length);
+  expect(problem?.reason).toMatch(/does not open: the proxy does not answer\. Check that ports/);
+  // A few in each round, and it takes two rounds to name it.
+  expect(checks.length).toBeGreaterThan(0);
+  expect(checks.length).toBeLessThan(hosts.length);
+  await untilRounds(10);
+  expect(await reports(resource)).toBe(3);
+  presented = GOOD;
+  await until(async () => (await problemOf(resource)) === null, { what: "it is named no more" });
+  expect(await reports(resource)).toBe(6);
+});
+
+test("a name whose addresses rotate is reported once", async () => {
+  const answers = [["198.51.100.1", "198.51.100.2"], ["198.51.100.2", "198.51.100.1"], ["198.51.100.3"]];
+  let resolved = 0;
+  const sites: TestWorkerOptions["sites"] = {
+    ...testSites,
+    async addresses() {
+      resolved += 1;
+      return { addresses: answers[resolved % answers.length] ?? [], hasHidden: false };
+    },
+    certificate: async () => ({ failure: `It broke off at ${resolved}.`, isReached: true }),
+  };
+  world.worker({ sites });
+  const application = await live();
+  const problem = await until(() => problemOf(application), { what: "it is named" });
+  expect(problem).toEqual({ reason: expect.stringContaining("resolves to another address"), is_refused: false });
+  const count = resolved;
+  await until(() => resolved > count + 6, { what: "it is checked again" });
+  expect(await reports(application)).toBe(1);
 });
 
 test("the proxy of a server that cannot be used is not asked", async () => {
   const { stores, untilRounds } = countedRounds();
-  const { looks } = watching(() => NONE, { stores });
+  const { checks } = watching(() => NONE, { stores });
   await live();
-  await until(() => looks.length > 0, { what: "it is looked at" });
+  await until(() => checks.length > 0, { what: "it is checked" });
   const { settings } = world.server;
   await world.stores.servers.update(world.server.uuid, { settings: { ...settings, is_usable: false } });
   await untilRounds(3);
-  const count = looks.length;
+  const count = checks.length;
   await untilRounds(5);
-  expect(looks.length).toBe(count);
+  expect(checks.length).toBe(count);
 });
 
-test("without https URLs of running resources nothing is asked, neither the database nor a server", async () => {
+test("without https URLs of running resources no proxy is asked, nor are certificates read from the database", async () => {
   let asked = 0;
   const { certificateProblems } = world.system;
   const { stores: counted, untilRounds } = countedRounds();
@@ -204,11 +231,11 @@ test("without https URLs of running resources nothing is asked, neither the data
   await claim(`http://${host}`, "https://shop.test", "https://203.0.113.9");
   // It never ran, so its site is down.
   await world.application();
-  const { looks } = watching(() => NONE, { stores });
+  const { checks } = watching(() => NONE, { stores });
   await world.ended(await world.deploy(resource));
   await untilRounds(5);
-  expect([asked, looks]).toEqual([0, []]);
+  expect([asked, checks]).toEqual([0, []]);
   await claim(`https://${host}`);
-  await until(() => looks.length > 0, { what: "it is looked at" });
+  await until(() => checks.length > 0, { what: "it is checked" });
   expect(asked).toBeGreaterThan(0);
 });
