@@ -92,4 +92,30 @@ onEachBackend((database) => {
     await claim(stores, id, `http://${kept}`);
     expect(await rows(id)).toBe(0);
   });
+
+  it("forgets a problem with a URL that is removed at the same moment", async () => {
+    const { kysely, kind } = database().database;
+    if (kind === "pglite") return; // with one connection, nothing can happen at the same moment
+    const own = host();
+    const { stores, id } = await running(`https://${own}`);
+    const problems = [{ resource_id: id, host: own, problem: MISSING }];
+    const isWaiting = async () => (await sql`select from pg_locks where not granted`.execute(kysely)).rows.length > 0;
+    const { removal } = await database().system.transaction(async (tx) => {
+      await tx.certificateProblems.record(problems);
+      let hasEnded = false;
+      const removal = claim(stores, id).finally(() => {
+        hasEnded = true;
+      });
+      while (!hasEnded && !(await isWaiting())) await sql`select pg_sleep(0.01)`.execute(kysely);
+      return { removal };
+    });
+    await removal;
+    expect(await rows(id)).toBe(0);
+    await claim(stores, id, `https://${own}`);
+    await stores.transaction(async (tx) => {
+      await claim(tx, id);
+      await store().record(problems);
+    });
+    expect(await rows(id)).toBe(0);
+  });
 });

@@ -1,7 +1,7 @@
 import type { SystemCertificateProblemStore } from "@berth/core/ports";
 import type { StoreContext } from "./context.ts";
 
-/** Loaded with the first look at a certificate. */
+/** Loaded with the first check of a certificate. */
 const rows = () => import("./certificate-rows.ts");
 
 export const systemCertificateProblemStore = (context: StoreContext): SystemCertificateProblemStore => ({

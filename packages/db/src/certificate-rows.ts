@@ -33,6 +33,10 @@ export async function owners(
   return rows;
 }
 
+/**
+ * A URL with a problem stays until the transaction ends, and its deletion then finds the row: without the lock, it could
+ * end before the row is there, which would remain for ever. A URL that is being deleted is skipped.
+ */
 export const record = (context: StoreContext, found: readonly FoundCertificate[]): Promise<void> =>
   inTransaction(context, async (tx) => {
     const wanted = found.map(({ resource_id, host, problem }) => ({ resource_id, host, ...problem }));
@@ -40,10 +44,14 @@ export const record = (context: StoreContext, found: readonly FoundCertificate[]
           with found as (
             select * from jsonb_to_recordset(${storableJson(wanted)}::jsonb)
               as found (resource_id bigint, host text, reason text, is_refused boolean)),
+          routed as (
+            select domain.resource_id, domain.host from found
+            join domain on domain.resource_id = found.resource_id and domain.host = found.host and ${IS_HTTPS}
+            where found.reason is not null for key share of domain skip locked),
           written as (
             insert into certificate_problem as problem (resource_id, host, reason, is_refused)
-            select resource_id, host, reason, is_refused from found where reason is not null and exists (
-              select from domain where domain.resource_id = found.resource_id and domain.host = found.host and ${IS_HTTPS})
+            select resource_id, host, reason, is_refused from found
+            where (resource_id, host) in (select resource_id, host from routed)
             on conflict (resource_id, host) do update set reason = excluded.reason, is_refused = excluded.is_refused
               where (problem.reason, problem.is_refused) <> (excluded.reason, excluded.is_refused)
             returning resource_id, host, reason),
