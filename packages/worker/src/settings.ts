@@ -75,15 +75,15 @@ export interface WorkerSettings {
   readonly backupExecutionsKept: number;
   readonly taskFlushMs: number;
 
-  /** Between two rounds of looks at the certificates that are due. */
+  /** Between two rounds of checks of the certificates that are due. */
   readonly certificateSeconds: number;
-  /** Before the first look at a new URL, while its certificate is being issued, and between the first looks at a faulty one. */
+  /** Before the first check of a new URL, while its certificate is being issued, and between the first checks of a faulty one. */
   readonly certificateFirstSeconds: number;
   /** How long a new URL may have no certificate. */
   readonly certificateGraceSeconds: number;
-  /** Between two looks at one that stays faulty. */
+  /** Between two checks of one that stays faulty. */
   readonly certificateRetrySecondsMax: number;
-  /** Between two looks at a good one. */
+  /** Between two checks of a good one. */
   readonly certificateKeptSeconds: number;
 
   /** Interval between usage samples. */

@@ -14,10 +14,10 @@ export interface FoundCertificate extends Pick<CertificateOwner, "resource_id" |
   readonly problem: CertificateProblem | null;
 }
 
-/** What is wrong with the certificates of URLs. Forgotten with the URL. */
+/** What is wrong with the certificates of URLs. Forgotten with the URL, without an event. */
 export interface SystemCertificateProblemStore {
   /** The resources that should run, whose own server this is, and which have URLs at these hosts; without previews. */
   owners(serverId: number, hosts: readonly string[]): Promise<readonly CertificateOwner[]>;
-  /** Writes and reports what differs from what is recorded. Skips URLs that no longer exist. */
+  /** Writes and reports what differs from what is recorded. Skips URLs that no longer exist or are being removed. */
   record(found: readonly FoundCertificate[]): Promise<void>;
 }

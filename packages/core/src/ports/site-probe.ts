@@ -28,7 +28,7 @@ export interface MissingCertificate {
   readonly isReached: boolean;
 }
 
-/** Looks at sites from outside of their proxy. No call waits for longer than some seconds. */
+/** Checks sites from outside of their proxy. No call waits for longer than some seconds. */
 export interface SiteProbe {
   /** Without addresses for a name that nobody knows. */
   addresses(host: string): Promise<NameAddresses>;
