@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { spansOf } from "./ansi.ts";
-import { LogSearch, withHits } from "./log-search.ts";
+import { dividedAt, LogSearch, withHits } from "./log-search.ts";
 
 const log = (...texts: readonly string[]) => ({ all: texts.map((text) => ({ text })), dropped: 0 });
 
@@ -105,4 +105,22 @@ test("a line is divided where hits begin and end, also across colours", () => {
     { text: "d", className: "" },
   ]);
   expect(divided("nothing")).toEqual([["nothing", undefined]]);
+});
+
+test("a long line with many colours is divided in as many steps as it has parts", () => {
+  const readsOf = (count: number) => {
+    let reads = 0;
+    const spans = Array.from({ length: count }, () => ({ text: "abcdef", className: "" }));
+    const hits = Array.from({ length: count / 2 }, (_, index) => ({
+      get from() {
+        reads += 1;
+        return index * 12 + 4;
+      },
+      to: index * 12 + 8,
+    }));
+    // Each hit reaches over two spans.
+    expect(dividedAt(spans, hits)).toHaveLength(2 * count);
+    return reads;
+  };
+  expect(readsOf(2000)).toBeLessThanOrEqual(2 * readsOf(1000) + 10);
 });

@@ -124,11 +124,16 @@ export interface SearchedSpan extends Span {
 }
 
 /** The parts of a line, divided where hits begin and end: a hit may reach over several colours. */
-export function withHits(spans: readonly Span[], pattern: RegExp): readonly SearchedSpan[] {
-  const hits = hitsIn(spans.map(({ text }) => text).join(""), pattern);
+export const withHits = (spans: readonly Span[], pattern: RegExp): readonly SearchedSpan[] =>
+  dividedAt(spans, hitsIn(spans.map(({ text }) => text).join(""), pattern));
+
+/** @param hits In their order, without overlaps. */
+export function dividedAt(spans: readonly Span[], hits: readonly Range[]): readonly SearchedSpan[] {
   if (hits.length === 0) return spans;
   const divided: SearchedSpan[] = [];
   let begin = 0;
+  // The first hit that has not ended before the span: each hit is read once for each span that it reaches.
+  let nth = 0;
   for (const { text, className } of spans) {
     const end = begin + text.length;
     let at = begin;
@@ -137,10 +142,11 @@ export function withHits(spans: readonly Span[], pattern: RegExp): readonly Sear
         divided.push({ text: text.slice(at - begin, to - begin), className, ...(hit !== undefined && { hit }) });
       at = Math.max(at, to);
     };
-    for (const [hit, { from, to }] of hits.entries()) {
-      if (to <= begin || from >= end) continue;
-      push(from);
-      push(Math.min(to, end), hit);
+    for (let next = hits[nth]; next !== undefined && next.from < end; next = hits[nth]) {
+      push(next.from);
+      push(Math.min(next.to, end), nth);
+      if (next.to > end) break;
+      nth += 1;
     }
     push(end);
     begin = end;
