@@ -34,7 +34,7 @@ export interface JobSubject {
 export const isAbout = ({ type, subject_id }: JobSubject) =>
   sql<boolean>`job.subject_id = ${subject_id} and job.type = ${type} and ${isActiveJob}`;
 
-/** Ends all matching jobs that have not ended. Only in a transaction. */
+/** Ends all matching jobs that have not ended; with a failed one, its running steps fail. Only in a transaction. */
 export async function endJobs(
   context: StoreContext,
   isMeant: RawBuilder<boolean>,
@@ -47,6 +47,7 @@ export async function endJobs(
     .set({
       status,
       error: error && storable(error),
+      ...(status === "failed" && { steps: failedSteps(error) }),
       started_at: sql<Date>`coalesce(started_at, now())`,
       finished_at: now,
       updated_at: now,
@@ -60,6 +61,13 @@ export async function endJobs(
   for (const job of ended) emitJobEvent(context, job);
   return ended;
 }
+
+/** After a failure no step continues, whoever reported it: the worker that ran the step may have been killed. */
+const failedSteps = (error: string | null) =>
+  sql<string>`coalesce((select jsonb_agg(case when step->>'result' = 'running'
+    then step || jsonb_strip_nulls(jsonb_build_object('result', 'failed', 'message', ${error && storable(error)}::text))
+    else step end order by number)
+    from jsonb_array_elements(job.steps) with ordinality as each(step, number)), job.steps)`;
 
 export function emitJobEvent(context: StoreContext, job: JobRecord, what: string = job.status): void {
   notifyRun(context, job.uuid);

@@ -1,4 +1,5 @@
 import type { JobRecord, NewJob, ResourceRecord, ServerRecord } from "@berth/core/ports";
+import type { JobStep } from "@berth/core/server";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
@@ -66,6 +67,28 @@ onEachBackend((database) => {
     expect(await jobs.finish({ job_id: job.id, owner: "d", attempt: 2 }, "failed", "No\0 way.")).toBe(true);
     expect(await jobs.finish({ job_id: job.id, owner: "d", attempt: 2 }, "finished", null)).toBe(false);
     expect(await find(job)).toMatchObject({ status: "failed", error: "No\uFFFD way.", finished_at: expect.any(Date) });
+  });
+
+  it("fails the running steps of a job with it, and leaves the others", async () => {
+    const { stores, server, jobs, find } = await world();
+    const done = { name: "Package lists", result: "passed", message: "apt-get update" } as const;
+    const running = { name: "Packages", result: "running", message: "apt-get install" } as const;
+    const ended = async (status: "finished" | "failed", error: string | null, steps?: readonly JobStep[]) => {
+      const [job] = await stores.jobs.request([validation(server)]);
+      const claimed = await jobs.claim(["server.validate"], [server.id], hold("a"));
+      if (!job || !claimed) throw new Error("No job.");
+      if (steps !== undefined) await jobs.writeSteps(claimed.lease, steps);
+      await jobs.finish(claimed.lease, status, error);
+      return (await find(job)).steps;
+    };
+    expect(await ended("failed", "No\0 way.", [done, running])).toEqual([
+      done,
+      { ...running, result: "failed", message: "No\uFFFD way." },
+    ]);
+    expect(await ended("failed", null, [running, done])).toEqual([{ ...running, result: "failed" }, done]);
+    expect(await ended("failed", "No way.", [])).toEqual([]);
+    expect(await ended("failed", "No way.")).toBeNull();
+    expect(await ended("finished", null, [done])).toEqual([done]);
   });
 
   it("shows a removal under way by its subject, and ends with the row", async () => {

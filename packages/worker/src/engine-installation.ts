@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
 import type { JobStep, ValidationResult } from "@berth/core/server";
+import { orderedWrites } from "./ordered-writes.ts";
 import { inspectDockerServer, type ValidationDeps } from "./server-validation.ts";
 import { INSTALLATION_SECONDS_MAX } from "./settings.ts";
 import { within } from "./wait.ts";
@@ -44,10 +45,12 @@ async function install(
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return "No control plane reaches this server, so Docker cannot be installed on it.";
+  if (lease.attempt > 1) steps.clear();
   const { settings } = deps;
   const printed = outputTail();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
-  const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);
+  const log = orderedWrites();
+  const flush = () => log.add(() => deps.stores.jobs.writeLog(lease, printed.text()));
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
   const done = async (): Promise<string | null> => {
     try {
@@ -61,39 +64,36 @@ async function install(
   };
   try {
     const problem = await done();
-    // The next worker begins again.
-    if (!signal.aborted) steps.end(problem);
+    // A failed job's running step fails with it, and the next worker begins again.
+    if (problem === null && !signal.aborted) steps.pass();
     return problem;
   } finally {
     clearInterval(timer);
-    await flush();
+    flush();
+    await log.done();
     await within(settings.validationSeconds, steps.written());
   }
 }
 
 type RecordedSteps = ReturnType<typeof recordedSteps>;
 
-/** The steps of an installation, recorded with its job when one begins and when they have ended. */
+/** The steps of an installation, recorded with its job when one begins and when they have passed. */
 function recordedSteps({ stores }: Pick<ValidationDeps, "stores">, lease: JobLease) {
   let steps: readonly JobStep[] = [];
-  let written = Promise.resolve(true);
-  // One after the other, so that the newest steps are written last.
+  const writes = orderedWrites();
   const write = (next: readonly JobStep[]) => {
     steps = next;
-    written = written.then(() => stores.jobs.writeSteps(lease, next)).catch(() => false);
+    writes.add(() => stores.jobs.writeSteps(lease, next));
   };
-  const ended = (problem: string | null) =>
-    steps.map((step): JobStep => {
-      if (step.result !== "running") return step;
-      return problem === null ? { ...step, result: "passed" } : { ...step, result: "failed", message: problem };
-    });
+  const passed = () => steps.map((step): JobStep => (step.result === "running" ? { ...step, result: "passed" } : step));
   return {
     all: () => steps,
+    /** Removes the steps of an earlier attempt. */
+    clear: () => write([]),
     begin: ({ name, command: message }: { readonly name: string; readonly command: string }) =>
-      write([...ended(null), { name, result: "running", message }]),
-    /** @param problem Why the last step failed; `null` if it did not. */
-    end: (problem: string | null) => write(ended(problem)),
-    written: () => written,
+      write([...passed(), { name, result: "running", message }]),
+    pass: () => write(passed()),
+    written: writes.done,
   };
 }
 

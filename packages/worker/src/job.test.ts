@@ -287,6 +287,79 @@ describe("installing Docker", () => {
     });
     expect(await serverOf(server)).toMatchObject({ settings: { is_usable: true } });
   });
+
+  test("has no step that runs after the last attempt, and begins each attempt without steps", async () => {
+    const { server } = await docker();
+    const job = await installation(server);
+    const claimed = (attemptMin: number) =>
+      until(
+        async () => {
+          const next = await world.system.jobs.claim([job.type], [server.id], { owner: "x", leaseSeconds: 0 });
+          return next !== undefined && next.lease.attempt >= attemptMin ? next.lease : undefined;
+        },
+        { what: "it is claimed" },
+      );
+    const steps = [{ name: "Packages", result: "running", message: "apt-get install docker.io" }] as const;
+    await world.system.jobs.writeSteps(await claimed(1), steps);
+    const begun = Promise.withResolvers<void>();
+    const hang = Promise.withResolvers<void>();
+    world.machine = fakeMachine({
+      install: async () => {
+        begun.resolve();
+        await hang.promise;
+      },
+    });
+    const worker = world.worker();
+    await begun.promise;
+    await expect.poll(async () => (await find(job)).steps, { timeout: 10_000 }).toEqual([]);
+    worker.kill();
+    hang.resolve();
+    const last = await claimed(10);
+    await world.system.jobs.writeSteps(last, steps);
+    world.worker();
+    const error = "The installation was interrupted too often. Start it again.";
+    expect(await ended(job)).toMatchObject({
+      status: "failed",
+      error,
+      steps: [{ name: "Packages", result: "failed", message: error }],
+    });
+  });
+
+  test("writes what it printed one after the other, the end last", async () => {
+    const first = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const { jobs } = world.system;
+    let [underWay, underWayMax] = [0, 0];
+    world.machine = fakeMachine({
+      async install({ onStep, onLine }) {
+        onStep({ name: "Packages", command: "apt-get install docker.io" });
+        onLine("one");
+        await first.promise;
+        onLine("two");
+      },
+    });
+    const watched: typeof jobs = {
+      ...jobs,
+      async writeLog(...log) {
+        underWay += 1;
+        underWayMax = Math.max(underWayMax, underWay);
+        first.resolve();
+        await release.promise;
+        const isWritten = await jobs.writeLog(...log);
+        underWay -= 1;
+        return isWritten;
+      },
+      writeSteps(lease, steps) {
+        // The installation has ended, and the last write of its output is asked for in the same turn.
+        if (steps.every(({ result }) => result === "passed")) setImmediate(release.resolve);
+        return jobs.writeSteps(lease, steps);
+      },
+    };
+    world.worker({ settings: { leaseSeconds: 60 }, stores: { ...world.system, jobs: watched } });
+    const { server } = await docker();
+    expect(await ended(await installation(server))).toMatchObject({ status: "finished", log: "one\ntwo" });
+    expect(underWayMax).toBe(1);
+  });
 });
 
 describe("a server that does not answer", () => {

@@ -15,6 +15,7 @@ import {
   type ValidationResult,
   validationOf,
 } from "@berth/core/server";
+import { orderedWrites } from "./ordered-writes.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { recordEngine } from "./server-engine.ts";
@@ -62,15 +63,12 @@ export async function inspectDockerServer(
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;
   const { validationSeconds } = deps.settings;
-  let recorded = Promise.resolve(true);
-  // One after the other, so that the newest steps are written last.
-  const onProgress = (soFar: InspectionProgress) => {
-    const steps = [...before, ...inspectionSteps(soFar)];
-    recorded = recorded.then(() => deps.stores.jobs.writeSteps(lease, steps)).catch(() => false);
-  };
+  const writes = orderedWrites();
+  const onProgress = (soFar: InspectionProgress) =>
+    writes.add(() => deps.stores.jobs.writeSteps(lease, [...before, ...inspectionSteps(soFar)]));
   const inspection = await within(validationSeconds, machine.inspect(onProgress));
   // Progress is only shown: a database that hangs fails the validation's own record.
-  await within(validationSeconds, recorded);
+  await within(validationSeconds, writes.done());
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
   const { engineId, swarm } = inspection.value;
   const engineProblem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);

@@ -82,7 +82,10 @@ export interface SystemJobStore extends RenewableRuns {
     subjectIds: readonly number[],
     request: Omit<ClaimRequest, "at">,
   ): Promise<{ readonly lease: JobLease; readonly job: JobRecord } | undefined>;
-  /** Fenced, and only along a legal transition. `false` if the lease is lost. */
+  /**
+   * Fenced, and only along a legal transition. With a failed job, its running steps fail with the same error.
+   * `false` if the lease is lost.
+   */
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
   /** Replaces the output so far. `false` if the lease is lost. */
   writeLog(lease: JobLease, log: string): Promise<boolean>;
