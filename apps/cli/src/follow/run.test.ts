@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { output } from "../output.ts";
 import { screen } from "../screen.fixture.ts";
-import { type FollowedRun, followRun } from "./run.ts";
+import { type FollowedRun, followRun, pauseMs } from "./run.ts";
 
 interface Run {
   readonly step: string;
@@ -54,17 +54,33 @@ test("a run is shown at each change, and its last state is the result", async ()
 test("a run whose stream ended before it is followed again, until the server says why", async () => {
   const { stream, streams, done } = followed();
   stream(0).onData({ step: "dumping", isOver: false });
+  const ended = performance.now();
   stream(0).onComplete();
-  await expect.poll(() => streams.length).toBe(2);
+  await expect.poll(() => streams.length, { timeout: 10_000 }).toBe(2);
+  // Timers may be a millisecond early.
+  expect(performance.now() - ended).toBeGreaterThanOrEqual(pauseMs(1) - 1);
   stream(1).onError(new Error("Backup execution not found."));
   await expect(done).rejects.toThrow("Backup execution not found.");
 });
 
-test("a lost connection is said, and Ctrl-C stops following only", async () => {
+test("a lost connection is reported, and Ctrl-C stops following only", async () => {
   const { stream, done, text, interrupt } = followed();
   const error = new Error("fetch failed", { cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }) });
   stream(0).onConnectionStateChange({ state: "connecting", error });
   interrupt();
   expect(await done).toBeUndefined();
   expect(text()).toContain("Connection lost (it refuses connections), trying again");
+});
+
+test("each pause before following again is longer, up to 5 seconds", () => {
+  expect([1, 2, 3, 10, 11, 1000].map(pauseMs)).toEqual([500, 1000, 1500, 5000, 5000, 5000]);
+});
+
+test("Ctrl-C ends the pause before following again", async () => {
+  const { stream, streams, done, interrupt } = followed();
+  stream(0).onComplete();
+  await new Promise((resolve) => setImmediate(resolve));
+  interrupt();
+  expect(await done).toBeUndefined();
+  expect(streams.length).toBe(1);
 });

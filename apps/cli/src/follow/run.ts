@@ -1,8 +1,14 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Session } from "../session.ts";
 import { followStream, type SubscriptionOptions } from "./subscription.ts";
 import { waitingLine } from "./waiting.ts";
 
 const TICK_MS = 500;
+const PAUSE_MS = 500;
+const PAUSE_MS_MAX = 5000;
+
+/** Before following again after so many streams that ended too early: a gateway may end each at once. */
+export const pauseMs = (ended: number): number => Math.min(PAUSE_MS * ended, PAUSE_MS_MAX);
 
 /** A run that changes until it has ended: a job, backup, restore or drill. */
 export interface FollowedRun<Run> {
@@ -31,7 +37,7 @@ export async function followRun<Run>(
   const release = system.onInterrupt(() => interruption.abort());
   const ticking = setInterval(() => waiting?.tick(), TICK_MS);
   try {
-    while (!interruption.signal.aborted) {
+    for (let ended = 1; !interruption.signal.aborted; ended += 1) {
       let last: Run | undefined;
       await followStream<Run>({
         subscribe: (handlers) => subscribe({ ...handlers, onData: (data) => handlers.onData({ data }) }),
@@ -48,6 +54,7 @@ export async function followRun<Run>(
       });
       // Else the server ended the stream, and says at the next one why.
       if (last !== undefined && isOver(last)) return last;
+      await pause(pauseMs(ended), undefined, { signal: interruption.signal }).catch(() => undefined);
     }
     return undefined;
   } finally {
