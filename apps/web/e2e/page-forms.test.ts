@@ -65,6 +65,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.goto(`/applications/${uuid}/settings`);
     const tags = page.getByRole("region", { name: "Tags" });
     await tags.getByText("No tags").waitFor();
+    await tags.getByText(`berth applications tags attach ${uuid} --tag-name frontend`).waitFor();
     for (const name of ["Frontend", "shop"]) {
       await tags.getByRole("button", { name: "Add tag" }).click();
       const dialog = page.getByRole("dialog", { name: "Add tag" });

@@ -6,6 +6,7 @@ import { ActionButton } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { Empty } from "../parts/page.tsx";
 import type { Column } from "../parts/table.tsx";
+import { plurals } from "./kinds.ts";
 import { callsOf, queriesOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 
@@ -45,7 +46,7 @@ export function TagsSection({ resource: { kind, uuid } }: PanelProps) {
       columns={columns}
       keyOf={(tag) => tag.uuid}
       textOf={({ name }) => name}
-      empty={<Empty title="No tags" command="berth apps --tag frontend" />}
+      empty={<Empty title="No tags" command={`berth ${plurals[kind]} tags attach ${uuid} --tag-name frontend`} />}
       create={{
         label: "Add tag",
         schema: TagAttach,
