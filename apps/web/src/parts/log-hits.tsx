@@ -76,7 +76,7 @@ export function LogHitsBar({ hits, lineCount }: { readonly hits: LogHits; readon
         value={text}
         onChange={(event) => hits.setText(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+          if (isEnter(event)) go(event.shiftKey ? -1 : 1);
           else hits.onKey(event);
         }}
       />
@@ -111,6 +111,10 @@ export function LogHitsBar({ hits, lineCount }: { readonly hits: LogHits; readon
     </>
   );
 }
+
+/** Enter that only confirms the composition of a character, as of Japanese, is part of the text. */
+export const isEnter = ({ key, nativeEvent }: Pick<KeyboardEvent, "key" | "nativeEvent">): boolean =>
+  key === "Enter" && !nativeEvent.isComposing;
 
 const STEPS = [
   ["Previous hit", "↑", -1],
