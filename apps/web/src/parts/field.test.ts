@@ -21,6 +21,7 @@ test.each([
 test("a list is entered with commas, spaces or line breaks, and null when it is emptied", () => {
   const field = fieldOf("urls", z.array(z.string()).nullable().default(null));
   expect([field.type, field.isNullable, field.isRequired]).toEqual(["list", true, false]);
+  expect(fieldOf("urls", z.array(z.string()).describe("Its URLs.")).about).toBe("Its URLs. Separate them by commas.");
   const before = { urls: ["https://a.example", "https://b.example"] };
   const changed = (urls: unknown) => changedFields([field], before, { urls });
   expect(changed("https://a.example,\n https://c.example ,,")).toEqual({

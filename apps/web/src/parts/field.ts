@@ -45,7 +45,10 @@ export function fieldOf(name: string, schema: z.ZodType): Field {
     } else break;
   }
   const options = inner instanceof z.ZodEnum ? inner.options.map(String) : [];
-  return { name, type: typeOf(name, inner), about: helpOf(about), options, isNullable, isRequired };
+  const type = typeOf(name, inner);
+  // Programs send an array.
+  const help = type === "list" ? `${helpOf(about)} Separate them by commas.`.trim() : helpOf(about);
+  return { name, type, about: help, options, isNullable, isRequired };
 }
 
 /** The description without the parts for programs, and with the fields' labels instead of their names. */
