@@ -51,7 +51,7 @@ describeDocker("the certificate of a URL", ["nginx:alpine", "caddy:2"], (docker)
     return notAfter;
   };
 
-  test("is named in the overview while the proxy has none, or one that ends", async () => {
+  test("is listed in the overview while the proxy has none, or one that ends", async () => {
     const { uuid } = await createApplication(server, page, {
       server_uuid: server.dockerUuid,
       name: "shop",
@@ -64,7 +64,7 @@ describeDocker("the certificate of a URL", ["nginx:alpine", "caddy:2"], (docker)
       const { body } = await server.rest("GET", "/resources/summaries");
       return (body as Summary[]).find((one) => one.uuid === uuid)?.certificate_problem;
     };
-    const missing = await until(problem, { seconds: 60, what: "it is named" });
+    const missing = await until(problem, { seconds: 60, what: "it is listed" });
     expect(missing).toEqual({
       reason: `The proxy has no certificate for ${HOST}. ${HOST} has no address. Add a DNS record that names the server's address.`,
       is_refused: true,

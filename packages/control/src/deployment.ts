@@ -141,7 +141,7 @@ async function* followEvents(
 ): AsyncGenerator<FollowedEvent, void> {
   const isOpen = maySeeSecrets(scope);
   let cursor = after;
-  let told = "";
+  let sent = "";
   while (!signal.aborted) {
     const progress = await stores.deployments.progress(uuid, { after: cursor, take: FOLLOW_LINES });
     if (progress === undefined) return;
@@ -158,8 +158,8 @@ async function* followEvents(
       steps: steps.map(stepView),
     };
     const state = stateOf(event);
-    if (state !== told) yield { cursor, event };
-    told = state;
+    if (state !== sent) yield { cursor, event };
+    sent = state;
     if (isTerminal(deployment.status)) return;
     await stores.deployments.changed(deployment.id, signal);
   }

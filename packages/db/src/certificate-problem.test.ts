@@ -69,7 +69,7 @@ onEachBackend((database) => {
     expect(await ownersAt(own)).toEqual([]);
   });
 
-  it("says nothing about a resource that is stopped", async () => {
+  it("does not report a resource that is stopped", async () => {
     const own = host();
     const { stores, id, shown } = await running(`https://${own}`);
     await store().record([{ resource_id: id, host: own, problem: MISSING }]);

@@ -79,13 +79,13 @@ async function followRestore(
   done: string,
 ): Promise<ExitCode> {
   const { output } = session;
-  let told: string | undefined;
+  let sent: string | undefined;
   const ended = await followRun(session, {
     subscribe: (handlers) => client.databases.restores.follow.subscribe(query, handlers),
     isOver: isBackupRunOver,
     show({ step }: Restore) {
-      if (step !== null && step !== told) output.line(output.colors.dim(step));
-      told = step ?? told;
+      if (step !== null && step !== sent) output.line(output.colors.dim(step));
+      sent = step ?? sent;
     },
   });
   if (ended === undefined) {
