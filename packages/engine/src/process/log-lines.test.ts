@@ -76,6 +76,22 @@ describe("log", () => {
     );
   });
 
+  test("answers nothing since a later moment, also when a line is written at the same time", async () => {
+    write("before\n");
+    const { look } = times;
+    for (const at of ["before", "after"]) {
+      times = {
+        ...times,
+        look() {
+          if (at === "before") write("meanwhile\n");
+          look();
+          if (at === "after") write("meanwhile\n");
+        },
+      };
+      expect([at, await texts({ since: "2999-01-02T00:00:00Z" })]).toEqual([at, []]);
+    }
+  });
+
   test("keeps an open line back while it may still grow", async () => {
     write("whole\nop");
     expect(await texts()).toEqual(["whole"]);

@@ -23,11 +23,11 @@ const NEWLINE = 0x0a;
 /** Reads a release's output line by line. A cursor is the number of the byte after its line. */
 export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
   const { signal } = query;
+  // The end is read only once: the last lines are counted back from it, and without `follow` reading stops there,
+  // however fast the log grows. It comes before the look, which then finds all that is read.
+  const { end: endAtStart } = source.file.bounds();
   source.times.look();
   const changes = query.follow === true ? watchFile(source.path) : undefined;
-  // The end is read only once: the last lines are counted back from it, and without `follow` reading stops there,
-  // however fast the log grows.
-  const { end: endAtStart } = source.file.bounds();
   let position = await startOf(source, query, endAtStart);
   const end = changes === undefined ? endAtStart : Number.POSITIVE_INFINITY;
   const cutter = lineCutter(position, await isInLine(source.file, position));
