@@ -8,7 +8,7 @@ import { LOAD_HOST, LOAD_SERVER, startClients } from "../packages/proxy/src/cadd
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const DEPLOYMENTS = 20;
+const DEPLOYMENTS = 12;
 const REQUESTS = 10_000;
 const REQUESTS_PER_SECOND = 400;
 /** After this many deployments, one follows whose candidate answers with errors. */

@@ -8,7 +8,7 @@ import { atMost, type Figure, told } from "./report.ts";
 const CLIENTS = 100;
 const IDLE_CLIENTS = 20;
 /** On a slow machine not all of the lists are read to their end. */
-const SECONDS = 30;
+const SECONDS = 15;
 
 export async function listedByMany(server: TestServer, applications: number): Promise<readonly Figure[]> {
   const idle = await healthMs(server, 200);

@@ -50,7 +50,7 @@ type Name = keyof typeof BENCHES;
  * would take longer than a run may.
  */
 const AT_ONCE: readonly (readonly Name[])[] = [
-  ["switch", "proxy-change", "docker-switch"],
+  ["switch", "proxy-change"],
   ["fleet", "cluster-watch", "wide"],
 ];
 

@@ -15,7 +15,7 @@ import { cpuMs, median, rssMb } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
 const HOST = "127.0.0.1";
-const ROUNDS = 3;
+const ROUNDS = 2;
 const SECONDS = 2;
 const SMALL = { path: "/1024", connections: 32 };
 const LARGE = { path: "/1048576", connections: 8 };

@@ -19,7 +19,7 @@ import { atMost, type Figure, told } from "./report.ts";
 
 const SIZES = [100, 10_000] as const;
 const LARGEST = 10_000;
-const REST_SECONDS = 20;
+const REST_SECONDS = 15;
 const CREATIONS = 20;
 const RESTARTS = 3;
 /** Resources of the project that is deleted, or all where there are fewer. */
