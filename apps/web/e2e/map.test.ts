@@ -1,4 +1,4 @@
-import { hasChromium } from "@berth/testing";
+import { hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
     await page.setViewportSize({ width: WIDE, height: 900 });
     const map = page.getByRole("list", { name: "Map of production" });
     await map.getByText("uses shopdb by DATABASE_URL, REPLICA_URL").waitFor({ state: "attached" });
-    await map.getByText("uses cache by CACHE_URL").waitFor({ state: "attached" });
+    await map.getByText("uses cache by CACHE_URL").first().waitFor({ state: "attached" });
     // From the URLs to both applications, and from each of them to a database.
     expect(await page.locator(".map-arrow").count()).toBe(4);
     expect(await page.locator(".map-frame").count()).toBe(2);
@@ -47,6 +47,30 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
     await page.getByRole("heading", { name: "shopdb" }).waitFor();
     await page.goBack();
     await map.getByRole("link", { name: "shopdb" }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("leaves a database for it without a request for an application, while its script is loaded", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/databases/${shop.shopdb}`);
+    await page.getByRole("heading", { name: "shopdb" }).waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(/project-page/, async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.getByRole("link", { name: "Shop" }).click();
+    await page.waitForURL("**/projects/*");
+    // What the page before asks for meanwhile has the next address, too.
+    await refer(server, shop.worker, "REPLICA_URL", "shopdb");
+    await until(() => asked.some((url) => /databases\.get|resources\.summaries/.test(url)));
+    release();
+    await page.getByRole("heading", { level: 1, name: "Shop" }).waitFor();
+    expect(asked.filter((url) => url.includes("applications.get"))).toEqual([]);
     expect(complaints).toEqual([]);
     await close();
   });

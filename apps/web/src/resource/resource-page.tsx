@@ -9,7 +9,8 @@ import { tabsOf } from "./tabs.tsx";
 /** Page for all kinds of resources: name and status, then the tabs in a fixed order. */
 export function ResourcePage() {
   const { uuid = "", tab } = useParams({ strict: false });
-  const kind = kindOfPath(useRouterState({ select: ({ location }) => location.pathname }));
+  // Of the page that is shown: the address is that of the next one while its script is loaded.
+  const kind = kindOfPath(useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? "" }));
   const navigate = useNavigate();
   const query = useResource(kind, uuid);
   return (
