@@ -62,7 +62,7 @@ export async function endJobs(
   return ended;
 }
 
-/** After a failure no step continues, whoever reported it: the worker that ran the step may have been killed. */
+/** No step of a failed job is still running: the worker that ran it may have been killed before it recorded the end. */
 const failedSteps = (error: string | null) =>
   sql<string>`coalesce((select jsonb_agg(case when step->>'result' = 'running'
     then step || jsonb_strip_nulls(jsonb_build_object('result', 'failed', 'message', ${error && storable(error)}::text))

@@ -36,6 +36,7 @@ export {
 export { startProgramsApart } from "./programs-apart.ts";
 export { REDACTED, redactor } from "./redact.ts";
 export { type Sandbox, systemProgram } from "./sandbox.ts";
+export { SMALL_NODE } from "./small-node.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
 export { terminalOutput, writeTo } from "./terminal-stream.ts";
 export { certificateIssuer } from "./tls/certificate.ts";

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import type { FolderArtifact } from "@berth/core/deploy";
-import { type Argv, EXPORT_CARRIED, systemProgram } from "@berth/host";
+import { type Argv, EXPORT_CARRIED, SMALL_NODE, systemProgram } from "@berth/host";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -73,6 +73,3 @@ export function readResult(path: string): number | undefined {
 }
 
 const RESULT_BYTES_MAX = 64;
-
-// A file server needs almost no heap.
-const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];

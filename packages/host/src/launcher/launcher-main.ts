@@ -35,7 +35,7 @@ async function reportOf(id: number, child: ChildProcess, joining: Promise<void>)
   report({ type: "exited", id, exitCode: await exitCodeOf(child) });
 }
 
-/** A connection to the server, which is no pipe of ours: what the server sends is read by the program. */
+/** Connects to the server. Only the program reads what the server sends, so the connection stays paused here. */
 function pipeOf(token: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(join(folder, PIPES)).pause();

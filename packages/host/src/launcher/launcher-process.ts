@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, Socket } from "node:net";
 import { join } from "node:path";
+import { SMALL_NODE } from "../small-node.ts";
 import { CHANNEL, PIPES } from "./messages.ts";
 import { type PipeQueue, pipeQueue } from "./pipe-queue.ts";
 import { type RemotePrograms, remotePrograms } from "./remote-programs.ts";
@@ -77,6 +78,4 @@ async function startIn(
 const isSource = import.meta.url.endsWith(".ts");
 const MAIN = join(import.meta.dirname, isSource ? "launcher-main.ts" : "launcher-main.js");
 
-// It needs almost no heap, and a fork copies its page tables.
-const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];
 const START_SECONDS_MAX = 20; // A hundred times the start time on an idle machine.
