@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
     await page.waitForURL("**/projects/*");
     // What the page before asks for meanwhile has the next address, too.
     await refer(server, shop.worker, "REPLICA_URL", "shopdb");
-    await until(() => asked.some((url) => /databases\.get|resources\.summaries/.test(url)));
+    await until(() => asked.some((url) => /(applications|databases)\.get|resources\.summaries/.test(url)));
     release();
     await page.getByRole("heading", { level: 1, name: "Shop" }).waitFor();
     expect(asked.filter((url) => url.includes("applications.get"))).toEqual([]);
