@@ -7,12 +7,17 @@ export interface OpenTabs {
   close(): void;
 }
 
+/** As tRPC's client in a page. */
+const PING_SECONDS = 5;
 const STREAMS = ["events.follow", "resources.usage.follow"] as const;
 
 export async function openTabs(server: TestServer, count: number): Promise<OpenTabs> {
   const { key, cookie } = await session(server);
   const started = new Map<number, Set<number>>();
   const sockets: WebSocket[] = [];
+  const pings = setInterval(() => {
+    for (const socket of sockets) if (socket.readyState === WebSocket.OPEN) socket.send("PING");
+  }, PING_SECONDS * 1000);
   for (let tab = 0; tab < count; tab += 1) {
     const url = `${server.url.replace(/^http/, "ws")}/trpc?connectionParams=1`;
     // Node's own option: a page's cookie and origin come from the browser.
@@ -27,6 +32,7 @@ export async function openTabs(server: TestServer, count: number): Promise<OpenT
     });
     socket.addEventListener("message", ({ data }) => {
       if (data === "PING") return socket.send("PONG");
+      if (data === "PONG") return;
       const { id, result } = JSON.parse(String(data)) as { id?: number; result?: { type?: string } };
       if (id !== undefined && result?.type === "started") streams.add(id);
     });
@@ -35,6 +41,7 @@ export async function openTabs(server: TestServer, count: number): Promise<OpenT
   return {
     live: () => [...started.values()].filter((streams) => streams.size === STREAMS.length).length,
     close: () => {
+      clearInterval(pings);
       for (const socket of sockets) socket.close();
     },
   };

@@ -15,16 +15,33 @@ export async function* whileTokenWorks<T>(
   if (actor.type !== "token") return yield* follow(signal);
   const refused = new AbortController();
   const ended = AbortSignal.any([signal, refused.signal]);
-  const watch = setInterval(async () => {
+  const stopChecks = checkRegularly(async () => {
     // While the database is unavailable, e.g. during a restart, open streams stay open.
     const works = await stores.tokens.isValid(actor.id, actor.role).catch(() => true);
     if (!works) refused.abort();
-  }, CHECK_SECONDS * 1000);
+  });
   // Also for a reader that disconnects without reading the rest.
-  ended.addEventListener("abort", () => clearInterval(watch), { once: true });
+  ended.addEventListener("abort", stopChecks, { once: true });
   try {
     yield* follow(ended);
   } finally {
-    clearInterval(watch);
+    stopChecks();
   }
+}
+
+const checks = new Set<() => Promise<void>>();
+let timer: NodeJS.Timeout | undefined;
+
+/** All streams are checked in the same turn of the event loop, so that the store reads their tokens in one query. */
+function checkRegularly(check: () => Promise<void>): () => void {
+  checks.add(check);
+  timer ??= setInterval(() => {
+    for (const one of checks) void one();
+  }, CHECK_SECONDS * 1000);
+  return () => {
+    checks.delete(check);
+    if (checks.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }

@@ -56,20 +56,8 @@ export function tokenStore(context: TeamContext): TokenStore {
     },
     async isValid(id, role) {
       if (!isId(id)) return false;
-      const found = await db
-        .selectFrom("token")
-        .innerJoin("team_member", (join) =>
-          join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
-        )
-        .select("token.id")
-        .where("token.id", "=", id)
-        .where("token.team_id", "=", teamId)
-        .where("team_member.role", "=", role)
-        .where(isNotExpired)
-        .where(({ or, eb }) => or([eb("token.kind", "=", "session"), isApiEnabled]))
-        .where(({ not }) => not(lacksSecondFactor))
-        .executeTakeFirst();
-      return found !== undefined;
+      const found = await findValid(db, `${id}`);
+      return found !== undefined && found.team_id === teamId && found.role === role;
     },
   };
 }
@@ -113,6 +101,22 @@ const OF_TOKEN = [
   "token.last_used_at",
   "token.created_at",
 ] as const;
+
+/** Every open stream asks for its token every few seconds. */
+const findValid = lookup(
+  (db, ids) =>
+    db
+      .selectFrom("token")
+      .innerJoin("team_member", (join) =>
+        join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
+      )
+      .select(["token.id", "token.team_id", "team_member.role"])
+      .where(isAnyOf("token.id", ids))
+      .where(isNotExpired)
+      .where(({ or, eb }) => or([eb("token.kind", "=", sql.lit("session")), isApiEnabled]))
+      .where(({ not }) => not(lacksSecondFactor)),
+  ({ id }) => `${id}`,
+);
 
 /** Runs first in every request. */
 const findByHash = lookup(
