@@ -27,21 +27,44 @@ const asked = channel("berth.program");
 /**
  * Starts a program without a shell, as leader of its own session and process group, with exactly the given
  * environment.
- * @throws DomainError `engine.failed` when the program or the working directory does not exist.
+ * @throws DomainError `engine.failed` when the program or the working directory does not exist, or when arguments and
+ *   environment are longer than Linux allows.
  */
 export async function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): Promise<Program> {
   const { env, cgroupFiles = [] } = options;
   const { argv: command, ids, cwd } = asUser(argv, options);
   asked.publish(command);
+  // Checked first: what starts programs for all would need memory and time for it, only to be refused.
+  if (lengthOf(command, env) > PROGRAM_BYTES_MAX) throw tooLong(argv);
   try {
     return await start({ argv: command, env, cwd, ids, stdio, cgroupFiles });
   } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "E2BIG") throw tooLong(argv, cause);
     if (!isOfProgram(cause)) throw cause;
     const place = options.cwd === undefined ? "" : " or the folder to run it in does not exist";
     const message = `The program ${argv[0]} cannot be started: it is not installed${place}. Install it and try again.`;
     throw new DomainError("engine.failed", message, { cause });
   }
 }
+
+/** Linux passes no more to a program unless somebody raised the limit of its stack. */
+const PROGRAM_BYTES_MAX = 2 * 1024 * 1024;
+
+/** In characters, of which each has at least a byte. */
+function lengthOf(argv: Argv, env: Readonly<Record<string, string>>): number {
+  let length = 0;
+  for (const word of argv) length += word.length;
+  for (const [name, value] of Object.entries(env)) length += name.length + value.length;
+  return length;
+}
+
+const tooLong = ([program]: Argv, cause?: unknown) =>
+  new DomainError(
+    "engine.failed",
+    `The program ${program} cannot be started: its arguments and variables are longer than Linux allows, which is 128 KB ` +
+      "each and usually 2 MB together. Shorten them, or mount a file.",
+    { cause },
+  );
 
 /** Errors of the start itself, rather than of a file for its output. */
 const isOfProgram = (cause: unknown): boolean =>

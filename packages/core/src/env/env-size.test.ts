@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ENV_ENTRY_BYTES_MAX, entryProblems, requireStartable } from "./env-size.ts";
+import { ENV_BYTES_MAX, ENV_ENTRY_BYTES_MAX, entryProblems, requireStartable } from "./env-size.ts";
 
 describe("a variable", () => {
   test.each([
@@ -34,4 +34,12 @@ describe("a variable", () => {
       { numRuns: 50 },
     );
   });
+});
+
+test("variables that fit by themselves are refused when they do not fit together", () => {
+  const each = ENV_BYTES_MAX / 32 - "A00=".length;
+  const variables = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`A${String(n).padStart(2, "0")}`, "x".repeat(each)]));
+  expect(() => requireStartable(variables(32))).not.toThrow();
+  expect(() => requireStartable({ ...variables(32), B: "" })).toThrow("The variables are too long");
 });

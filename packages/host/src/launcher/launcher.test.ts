@@ -145,6 +145,21 @@ describe("the launcher", () => {
     process.kill(lasting, "SIGKILL");
   });
 
+  test("is not asked for a program with more variables than Linux allows, and survives as many as it allows", async () => {
+    const by = newLauncher();
+    startProgramsBy(by.start);
+    const variables = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`V${n}`, "x".repeat(100_000)]));
+    const refused = { code: "engine.failed", message: expect.stringContaining("longer than Linux allows") };
+    await expect(run(["/bin/true"], { env: variables(500) })).rejects.toMatchObject(refused);
+    expect(by.pid()).toBeUndefined();
+    await expect(run(["/bin/true"], { env: { LONG: "x".repeat(140_000) } })).rejects.toMatchObject(refused);
+    const first = by.pid();
+    const fitting = Array.from({ length: 20 }, () => run(["/bin/true"], { env: variables(20) }));
+    for (const { exitCode } of await Promise.all(fitting)) expect(exitCode).toBe(0);
+    expect(by.pid()).toBe(first);
+  });
+
   test("leaves it to us where its process cannot be started", async () => {
     const warnings: string[] = [];
     const by = newLauncher({ nodePath: "/berth/no-such-node", warn: (message) => warnings.push(message) });

@@ -57,16 +57,20 @@ export function frameReader<Message extends StartMessage | Report>(
 ): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];
   let size = 0;
+  /** Bytes that are needed to read on. Before, chunks are not joined, which would copy a long message for each of them. */
+  let needed = LENGTH_BYTES;
   return (chunk) => {
     chunks.push(chunk);
     size += chunk.length;
-    while (size >= LENGTH_BYTES) {
+    while (size >= needed) {
       const all = chunks.length === 1 ? (chunks[0] ?? chunk) : Buffer.concat(chunks);
-      chunks = [all];
       const end = LENGTH_BYTES + all.readUInt32BE();
+      chunks = [all];
+      needed = end;
       if (size < end) return;
       chunks = [all.subarray(end)];
       size -= end;
+      needed = LENGTH_BYTES;
       onMessage(JSON.parse(all.toString("utf8", LENGTH_BYTES, end)) as Message);
     }
   };

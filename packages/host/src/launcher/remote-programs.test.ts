@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { frameOf, frameReader, type StartMessage } from "./messages.ts";
 import { pipeQueue } from "./pipe-queue.ts";
 import { remotePrograms } from "./remote-programs.ts";
@@ -38,6 +38,24 @@ test("a program whose pipes never connect is ended, and its start fails", async 
   const request = { argv: ["/bin/sleep", "300"], env: {}, ids: {}, stdio: ["pipe"], cgroupFiles: [] } as const;
   await expect(start(request)).rejects.toMatchObject({ code: "engine.failed" });
   expect(await ended).toBe("SIGKILL");
+});
+
+test("a message is joined once, in however many chunks it arrives", () => {
+  const message = { type: "failed", id: 1, fault: { message: "x".repeat(100_000) } } as const;
+  const bytes = frameOf(message);
+  const chunks = Array.from({ length: 1000 }, (_, n) => bytes.subarray(n * 101, (n + 1) * 101)).filter(
+    (one) => one.length,
+  );
+  const concat = vi.spyOn(Buffer, "concat");
+  try {
+    const read: unknown[] = [];
+    const write = frameReader((one) => read.push(one));
+    for (const chunk of chunks) write(chunk);
+    expect(read).toEqual([message]);
+    expect(concat).toHaveBeenCalledTimes(1);
+  } finally {
+    concat.mockRestore();
+  }
 });
 
 test("frames arrive whole, however they are cut", () => {
