@@ -38,14 +38,14 @@ export interface Copy {
 }
 
 const CONTROLS: Readonly<Record<string, (body: unknown) => unknown>> = {
-  /** Adds copies of the first engine's container for other releases. */
+  /** Adds copies of the first engine's container for other releases, with a check of their image that passes. */
   "/copies": (body) => {
     const original = machines[0]?.containers()[0];
     if (original === undefined) throw new Error("The first engine has no container to copy.");
     for (const { engine, resource, deployment } of body as readonly Copy[]) {
       const labels = { ...original.labels, "berth.resource": resource, "berth.deployment": deployment };
       const name = original.name.replace(original.labels["berth.deployment"] ?? "", deployment);
-      machines[engine]?.add({ ...original, id: idOf(deployment), name, labels });
+      machines[engine]?.add({ ...original, id: idOf(deployment), name, labels, health: "healthy" });
     }
   },
   /** Ends the containers of these resources. */

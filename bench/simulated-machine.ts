@@ -10,6 +10,8 @@ export interface SimulatedContainer {
   readonly networks: readonly string[];
   readonly state: "created" | "running" | "exited";
   readonly startedAt: string;
+  /** Result of the check of its image. Default: the image has none. */
+  readonly health?: "healthy";
 }
 
 /** Those fields that are read here. */
@@ -125,9 +127,11 @@ const networksOf = ({ networks }: SimulatedContainer): object =>
 
 const listed = (container: SimulatedContainer): object => ({
   ...{ Id: container.id, Names: [`/${container.name}`], State: container.state, Labels: container.labels },
-  Status: container.state === "running" ? "Up 1 minute" : "Exited (1) 1 minute ago",
+  Status: container.state === "running" ? `Up 1 minute${healthIn(container)}` : "Exited (1) 1 minute ago",
   NetworkSettings: { Networks: networksOf(container) },
 });
+
+const healthIn = ({ health }: SimulatedContainer): string => (health === undefined ? "" : ` (${health})`);
 
 const inspected = (container: SimulatedContainer): object => ({
   ...{ Id: container.id, Name: `/${container.name}`, RestartCount: 0, Created: container.startedAt },
@@ -135,6 +139,7 @@ const inspected = (container: SimulatedContainer): object => ({
   State: {
     ...{ Status: container.state, Running: container.state === "running", StartedAt: container.startedAt },
     ExitCode: container.state === "exited" ? 1 : 0,
+    ...(container.health === undefined ? {} : { Health: { Status: container.health, FailingStreak: 0, Log: [] } }),
   },
   Config: { Labels: container.labels },
   HostConfig: container.host,

@@ -10,6 +10,7 @@ import {
   openSecrets,
   readKind,
   readSubject,
+  readSubjects,
   sealSecrets,
   selectPlaced,
   updateResource,
@@ -102,6 +103,9 @@ const ROWS = {
 
 /** The subject of a deployment, of any team. */
 export const applicationSubject = (context: StoreContext, key: RoutingKey) => readSubject(context, ROWS, key);
+
+/** The subjects of several, by id. */
+export const applicationSubjects = (context: StoreContext, ids: readonly number[]) => readSubjects(context, ROWS, ids);
 
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {

@@ -9,6 +9,7 @@ import {
   readKind,
   readNew,
   readSubject,
+  readSubjects,
   sealSecrets,
   selectPlaced,
   updateResource,
@@ -71,6 +72,9 @@ const ROWS = {
 
 /** The subject of a deployment, of any team. */
 export const databaseSubject = (context: StoreContext, key: RoutingKey) => readSubject(context, ROWS, key);
+
+/** The subjects of several, by id. */
+export const databaseSubjects = (context: StoreContext, ids: readonly number[]) => readSubjects(context, ROWS, ids);
 
 export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedBy"> {
   return {

@@ -123,6 +123,10 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
       ]),
     ),
   "what is recorded of resources": ({ system }, { resourceId }) => system.resources.inspect([resourceId, -1]),
+  "applications of all teams": ({ system }, { resourceId }) =>
+    system.resources.subjects("application", [resourceId, -1]),
+  "databases of all teams": ({ system }, { resourceId }) => system.resources.subjects("database", [resourceId, -1]),
+  "services of all teams": ({ system }, { resourceId }) => system.resources.subjects("service", [resourceId, -1]),
   "private keys": ({ stores }) => stores.privateKeys.list(PAGE),
   "a private key": ({ stores }, { uuid }) => stores.privateKeys.find(`${uuid}k1`),
   "a private key by its fingerprint": ({ stores }, { uuid }) => stores.privateKeys.findByFingerprint(`${uuid}-1`),

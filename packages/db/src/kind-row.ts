@@ -212,6 +212,41 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
   };
 }
 
+/** A resource of this kind with its secrets. */
+interface SubjectOf<Kind extends ResourceKind, Resource, Secrets> {
+  readonly kind: Kind;
+  readonly record: Resource;
+  readonly secrets: Secrets;
+}
+
+const sealedOf = (kind: ResourceKind) => sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed");
+
+/** Resources of this kind with their secrets, of any team, by id. */
+export async function readSubjects<
+  Kind extends ResourceKind,
+  TB extends keyof DB,
+  Row,
+  Resource extends ResourceRecord,
+  Secrets extends object,
+>(
+  context: StoreContext,
+  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, SubjectOf<Kind, Resource, Secrets>>> {
+  const rows = await select(context.db)
+    .select(sealedOf(kind))
+    .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
+    .execute();
+  return new Map(
+    rows.map(({ sealed, ...row }) => {
+      // It has every column that `select` names.
+      const found = record(row as Row);
+      const secrets = openSecrets(context, kind, found.uuid, sealed, secretDefaults);
+      return [found.id, { kind, record: found, secrets }];
+    }),
+  );
+}
+
 /** A resource of this kind with its secrets, of any team, and what the route of one of its parts is made of. */
 export async function readSubject<
   Kind extends ResourceKind,
@@ -223,14 +258,9 @@ export async function readSubject<
   context: StoreContext,
   { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
   key: RoutingKey,
-): Promise<
-  | (Omit<Routing, "subject"> & {
-      readonly subject: { readonly kind: Kind; readonly record: Resource; readonly secrets: Secrets };
-    })
-  | undefined
-> {
+): Promise<(Omit<Routing, "subject"> & { readonly subject: SubjectOf<Kind, Resource, Secrets> }) | undefined> {
   const read = await select(context.db)
-    .select([sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed"), routingOf(key).as("routing")])
+    .select([sealedOf(kind), routingOf(key).as("routing")])
     .where(sql<boolean>`resource.id = ${key.resource_id}`)
     .executeTakeFirst();
   if (read === undefined) return undefined;

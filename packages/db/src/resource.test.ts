@@ -169,6 +169,9 @@ onEachBackend((database) => {
     expect(await stores.applications.find(uuid)).toMatchObject(asked);
     expect((await database().system.resources.subject(id))?.record).toEqual(await stores.applications.find(uuid));
     expect(await database().system.resources.subject(999_999)).toBeUndefined();
+    const subjects = await database().system.resources.subjects("application", [id, 999_999]);
+    expect([...subjects]).toEqual([[id, await database().system.resources.subject(id)]]);
+    expect((await database().system.resources.subjects("database", [id])).size).toBe(0);
   });
 
   it("keeps why an application could not be scaled, and says when that is new", async () => {

@@ -1,5 +1,11 @@
 import type { DatabaseEngine } from "@berth/core/database";
-import { type RemovalFlags, removalFlags, STOPPED_SERVICE_STATUS, STOPPED_STATUS } from "@berth/core/deploy";
+import {
+  type DeploySubject,
+  type RemovalFlags,
+  removalFlags,
+  STOPPED_SERVICE_STATUS,
+  STOPPED_STATUS,
+} from "@berth/core/deploy";
 import type {
   InspectedRelease,
   NamedResource,
@@ -11,10 +17,10 @@ import type {
 } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
-import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
+import { applicationSubject, applicationSubjects, settingsOf, siteSettings } from "./application.ts";
 import { destinationsOf, observedOnServer } from "./application-destination.ts";
 import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
-import { databaseSubject } from "./database.ts";
+import { databaseSubject, databaseSubjects } from "./database.ts";
 import { freeDomains } from "./domain.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { joinPlace } from "./kind-row.ts";
@@ -23,7 +29,7 @@ import { resourceChanges } from "./resource-change.ts";
 import { resourcePlaces } from "./resource-place.ts";
 import { CERTIFICATE_PROBLEM, emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import { domainsOf, type RoutingKey } from "./routing.ts";
-import { serviceSubject } from "./service.ts";
+import { serviceSubject, serviceSubjects } from "./service.ts";
 
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
@@ -210,6 +216,7 @@ export function systemResourceStore(context: StoreContext): SystemResourceStore 
   };
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
+    subjects: async (kind, ids) => (ids.length === 0 ? new Map() : await readSubjects[kind](context, ids)),
     subject: async (id, kind) => (await readRouting({ resource_id: id, pull_request_id: 0 }, kind))?.subject,
     routing: readRouting,
     ...observedOnServer(context),
@@ -318,5 +325,12 @@ const IS_RESTING = sql<boolean>`(
 const readSubject: {
   readonly [Kind in ResourceKind]: (context: StoreContext, key: RoutingKey) => Promise<Routing | undefined>;
 } = { application: applicationSubject, database: databaseSubject, service: serviceSubject };
+
+const readSubjects: {
+  readonly [Kind in ResourceKind]: (
+    context: StoreContext,
+    ids: readonly number[],
+  ) => Promise<ReadonlyMap<number, DeploySubject>>;
+} = { application: applicationSubjects, database: databaseSubjects, service: serviceSubjects };
 
 const DELETE_MINUTES_MAX = 10;

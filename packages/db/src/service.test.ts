@@ -163,6 +163,7 @@ onEachBackend((database) => {
     const late = { status: "starting:unknown", containers: { web: "starting:unknown" }, replaces: "exited" };
     await services.setStatuses(service.id, late);
     expect(await subject(service.id)).toEqual(kept);
+    expect([...(await resources.subjects("service", [service.id, -1]))]).toEqual([[service.id, kept]]);
     const events = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
     expect(events.map(({ payload }) => payload.status_problem)).toEqual([undefined, "n1 is down.", undefined]);
     expect(await subject(-1)).toBeUndefined();

@@ -14,6 +14,7 @@ import {
   readKind,
   readNew,
   readSubject,
+  readSubjects,
   sealSecrets,
   selectPlaced,
   updateResource,
@@ -157,6 +158,22 @@ export async function serviceSubject(context: StoreContext, key: RoutingKey): Pr
     .orderBy("position")
     .execute();
   return { ...found, subject: { ...found.subject, containers } };
+}
+
+/** The subjects of several, by id. */
+export async function serviceSubjects(context: StoreContext, ids: readonly number[]) {
+  const found = await readSubjects(context, ROWS, ids);
+  const rows = await context.db
+    .selectFrom("service_container")
+    .select(CONTAINER_COLUMNS)
+    .where(sql<boolean>`resource_id = any(${ids}::bigint[])`)
+    .orderBy("resource_id")
+    .orderBy("position")
+    .execute();
+  const containersOf = Map.groupBy(rows, ({ resource_id }) => resource_id);
+  return new Map(
+    [...found].map(([id, subject]) => [id, { ...subject, containers: containersOf.get(id) ?? [] }] as const),
+  );
 }
 
 export function systemServiceStore(context: StoreContext): SystemServiceStore {

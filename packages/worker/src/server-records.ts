@@ -111,17 +111,34 @@ async function readRecorded(
     const previewed = resources.filter(({ is_resting, has_previews }) => !is_resting && has_previews);
     const previews = previewed.length === 0 ? [] : await stores.previews.listByResources(previewed.map(({ id }) => id));
     const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
-    for (const resource of resources) {
-      const { id } = resource;
-      const subject = resource.is_resting ? undefined : await stores.resources.subject(id, resource.kind);
-      const found = { resource, subject, previews: previewsOf.get(id) ?? [] };
-      for (const { server_id } of serversOf.get(id) ?? []) {
-        const recorded = recordedOn(server_id, found);
-        if (recorded !== undefined) read.set(server_id, (read.get(server_id) ?? new Map()).set(id, recorded));
+    for (let at = 0; at < resources.length; at += SUBJECTS_AT_ONCE) {
+      const part = resources.slice(at, at + SUBJECTS_AT_ONCE);
+      const subjects = await subjectsOf(stores, part);
+      for (const resource of part) {
+        const { id } = resource;
+        const found = { resource, subject: subjects.get(id), previews: previewsOf.get(id) ?? [] };
+        for (const { server_id } of serversOf.get(id) ?? []) {
+          const recorded = recordedOn(server_id, found);
+          if (recorded !== undefined) read.set(server_id, (read.get(server_id) ?? new Map()).set(id, recorded));
+        }
       }
     }
   }
   return read;
+}
+
+/** The subjects of active resources, by id. */
+async function subjectsOf(
+  { resources }: Pick<SystemStores, "resources">,
+  inspected: readonly InspectedResource[],
+): Promise<ReadonlyMap<number, DeploySubject>> {
+  const active = inspected.filter(({ is_resting }) => !is_resting);
+  const found = new Map<number, DeploySubject>();
+  for (const [kind, those] of Map.groupBy(active, (resource) => resource.kind)) {
+    const ids = those.map(({ id }) => id);
+    for (const [id, subject] of await resources.subjects(kind, ids)) found.set(id, subject);
+  }
+  return found;
 }
 
 function merged(
@@ -186,6 +203,8 @@ const NONE: ReadonlySet<number> = new Set();
 const NO_RESOURCES: ReadResources = new Map();
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };
 const READ_AT_ONCE = 500;
+/** Each may have a compose file of some hundred kilobytes. */
+const SUBJECTS_AT_ONCE = 100;
 /** Shorter than the time for which changes are stored, see `CHANGES_KEPT_SECONDS`. */
 const FOLLOWED_MS_MAX = 15 * 60_000;
 /** Reads everything again after this time, in case a change was missed. */

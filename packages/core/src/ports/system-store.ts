@@ -288,6 +288,8 @@ export interface SystemResourceStore {
    * @param kind Its kind as far as the caller knows, which saves a statement.
    */
   subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
+  /** Like `subject` for several resources of one kind, by id. Those that do not exist are missing. */
+  subjects(kind: ResourceKind, ids: readonly number[]): Promise<ReadonlyMap<number, DeploySubject>>;
   /**
    * Like `subject`, as this server runs it, with what the route of the resource, or of one of its previews, on that server
    * is made of besides it.

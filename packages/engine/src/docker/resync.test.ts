@@ -108,3 +108,54 @@ test("what runs is known from events, and inspected only where they are not foll
     watch.close();
   }
 });
+
+test("all who ask at once for what runs share the snapshot that is made when the events are connected", async () => {
+  const docker = dockerClient(localHost("here"));
+  const ids = Array.from({ length: 5 }, (_, at) => `container-${at}`);
+  const inspections: string[] = [];
+  const connected = Promise.withResolvers<PassThrough>();
+  vi.spyOn(docker, "ping").mockResolvedValue("OK");
+  vi.spyOn(docker, "getEvents").mockImplementation(() => connected.promise);
+  vi.spyOn(docker, "listContainers").mockImplementation(async () => ids.map((id) => listed(id)) as never);
+  vi.spyOn(docker, "getContainer").mockImplementation(
+    (id) =>
+      ({
+        inspect: async () => {
+          inspections.push(id);
+          return inspected(id, { Status: "running" });
+        },
+      }) as never,
+  );
+  const watch = watchReleases({ docker, instance: "me", resyncSeconds: 60, warn: vi.fn() });
+  try {
+    watch.follow();
+    const ref = { resourceUuid: "resource", deploymentUuid: "deployment" };
+    const asked = [watch.listParts(), watch.listParts(), watch.runningIds(ref)];
+    connected.resolve(new PassThrough());
+    const [one, other, running] = await Promise.all(asked);
+    expect(one).toHaveLength(ids.length);
+    expect(other).toEqual(one);
+    expect(running).toEqual(ids);
+    expect(inspections.toSorted()).toEqual(ids);
+  } finally {
+    watch.close();
+  }
+});
+
+test("an engine that does not connect its event stream is asked for what runs nevertheless", async () => {
+  const docker = dockerClient(localHost("here"));
+  vi.spyOn(docker, "ping").mockResolvedValue("OK");
+  vi.spyOn(docker, "getEvents").mockImplementation(() => new Promise(() => {}));
+  vi.spyOn(docker, "listContainers").mockImplementation(async () => [listed("one")] as never);
+  vi.spyOn(docker, "getContainer").mockReturnValue({
+    inspect: async () => inspected("one", { Status: "running" }),
+  } as never);
+  const watch = watchReleases({ docker, instance: "me", resyncSeconds: 60, warn: vi.fn() });
+  try {
+    watch.follow();
+    expect(await watch.listParts()).toHaveLength(1);
+    expect(watch.lastSeen()).toBeUndefined();
+  } finally {
+    watch.close();
+  }
+});

@@ -88,6 +88,10 @@ class EngineWatch implements ReleaseWatch {
   #isLossReported = false;
   /** Ends the pause before the event stream is connected again. */
   #reconnectNow = new AbortController();
+  /** The next full snapshot while it has not begun, which all who ask meanwhile share. */
+  #nextSnapshot: Promise<void> | undefined;
+  /** The first attempt to connect the event stream, until it has an outcome. */
+  #connecting: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ReleaseWatchOptions) {
     this.#options = options;
@@ -102,7 +106,8 @@ class EngineWatch implements ReleaseWatch {
 
   #begin(signal: AbortSignal): void {
     const { docker, instance, role, resyncSeconds } = this.#options;
-    const timer = setInterval(() => this.#enqueue(() => this.#resync()), resyncSeconds * 1000).unref();
+    const timer = setInterval(() => void this.#snapshot().catch(IGNORED), resyncSeconds * 1000).unref();
+    this.#connecting = Promise.withResolvers();
     signal.addEventListener("abort", () => {
       clearInterval(timer);
       this.#onLost(undefined);
@@ -149,11 +154,34 @@ class EngineWatch implements ReleaseWatch {
   }
 
   async listParts(): Promise<readonly ReleasePart[]> {
+    if (!this.#isComplete && (await this.#complete())) return this.#index.parts();
     const found = await this.#containers.list();
     // The engine answers, so its events can be had again.
     if (!this.#isFollowed) this.#reconnectNow.abort();
     const parts = await pLimit(INSPECTED_AT_ONCE).map(found, (container) => this.#partsOf(container));
     return parts.flat();
+  }
+
+  /**
+   * Makes a full snapshot if events are followed, which several callers share: without one, each of them would inspect
+   * every container, and the snapshot too.
+   * @returns Whether no event was missed since.
+   */
+  async #complete(): Promise<boolean> {
+    await this.#connected();
+    if (this.#isFollowed) await this.#snapshot();
+    return this.#isComplete;
+  }
+
+  /** Waits for the first attempt to connect the event stream. */
+  async #connected(): Promise<void> {
+    if (this.#connecting === undefined) return;
+    const { promise, resolve } = this.#connecting;
+    // Not by the clock alone: where a thousand engines are asked at once, each answer takes seconds. An engine that
+    // hangs or refuses is reported by what is asked of it next.
+    const giveUp = () => void setTimeout(resolve, CONNECT_MS_MAX).unref();
+    this.#options.docker.ping().then(giveUp, resolve);
+    await promise;
   }
 
   async #partsOf({ id, refs, coarse }: ListedContainer): Promise<readonly ReleasePart[]> {
@@ -169,9 +197,10 @@ class EngineWatch implements ReleaseWatch {
   }
 
   async runningIds(ref: ReleaseRef): Promise<readonly string[]> {
-    const known = this.#isComplete
-      ? this.#index.partsOf(ref).filter((part) => part.state.resourceUuid === ref.resourceUuid)
-      : [];
+    const known =
+      this.#isComplete || (await this.#complete())
+        ? this.#index.partsOf(ref).filter((part) => part.state.resourceUuid === ref.resourceUuid)
+        : [];
     if (known.length > 0) return known.flatMap(({ id, state }) => (UP.has(state.state) ? id : []));
     const seen = await this.find(ref);
     if (seen === undefined || !UP.has(seen.state.state)) return [];
@@ -216,12 +245,19 @@ class EngineWatch implements ReleaseWatch {
   #onConnected(): void {
     this.#isFollowed = true;
     this.#isLossReported = false;
-    this.#enqueue(() => this.#resync());
+    void this.#snapshot().catch(IGNORED);
+    this.#endConnecting();
+  }
+
+  #endConnecting(): void {
+    this.#connecting?.resolve();
+    this.#connecting = undefined;
   }
 
   #onLost(cause: unknown): void {
     this.#isFollowed = false;
     this.#isComplete = false;
+    this.#endConnecting();
     if (cause === undefined || this.#isLossReported) return;
     this.#isLossReported = true;
     this.#options.warn("The events of an engine broke off; they are followed again.", cause);
@@ -236,20 +272,32 @@ class EngineWatch implements ReleaseWatch {
       return;
     }
     const exitCode = action === "die" ? Number(attributes.exitCode) : undefined;
-    this.#enqueue(async () => {
+    void this.#enqueue(async () => {
       if (action === "destroy") this.#forget(containerId);
       else await this.#update(containerId, refs, exitCode);
-    });
+    }).catch(IGNORED);
   }
 
-  /** Never rejects. */
-  #enqueue(next: () => Promise<void>): void {
-    void this.#inTurn(next).catch((cause: unknown) => {
-      if (this.#closing.signal.aborted) return;
+  /** Reports a failure, whether or not the caller does. */
+  async #enqueue(next: () => Promise<void>): Promise<void> {
+    try {
+      await this.#inTurn(next);
+    } catch (cause) {
+      if (this.#closing.signal.aborted) throw cause;
       if (!this.#isFailureReported) this.#options.warn("The releases of an engine could not be inspected.", cause);
       this.#isComplete = false;
       this.#isFailureReported = true;
+      throw cause;
+    }
+  }
+
+  /** A full snapshot that begins after this call. */
+  #snapshot(): Promise<void> {
+    this.#nextSnapshot ??= this.#enqueue(() => {
+      this.#nextSnapshot = undefined;
+      return this.#resync();
     });
+    return this.#nextSnapshot;
   }
 
   async #resync(): Promise<void> {
@@ -258,14 +306,23 @@ class EngineWatch implements ReleaseWatch {
     // Events already reported what changed, unless some were missed: then the list does not show all of it.
     this.#snapshots = this.#isComplete ? (this.#snapshots + 1) % INSPECT_ALL_EVERY : 0;
     const before = this.#snapshots === 0 ? undefined : this.#listings;
-    for (const { id, refs, listing } of found) {
-      if (before?.get(id) !== listing || this.#index.get(id) === undefined) await this.#update(id, refs);
-    }
+    const unknown = found.filter(({ id, listing }) => before?.get(id) !== listing || this.#index.get(id) === undefined);
+    await this.#updateAll(unknown);
     this.#listings = new Map(found.map(({ id, listing }) => [id, listing]));
     const ids = new Set(found.map(({ id }) => id));
     for (const id of this.#index.ids()) if (!ids.has(id)) this.#forget(id);
     this.#isComplete = wasFollowed && this.#isFollowed;
     this.#isFailureReported = false;
+  }
+
+  /** Ends only when no inspection is under way: a late answer would overwrite what an event reported since. */
+  async #updateAll(containers: readonly ListedContainer[]): Promise<void> {
+    const failures: unknown[] = [];
+    await pLimit(INSPECTED_AT_ONCE).map(containers, async ({ id, refs }) => {
+      if (failures.length > 0) return;
+      await this.#update(id, refs).catch((cause: unknown) => failures.push(cause));
+    });
+    if (failures.length > 0) throw failures[0];
   }
 
   /**
@@ -274,12 +331,13 @@ class EngineWatch implements ReleaseWatch {
    * @param exitCode Of an exit that an event reported.
    */
   async #update(id: string, refs: readonly ReleaseRef[], exitCode?: number): Promise<void> {
+    const info = await this.#containers.inspect(id);
+    // Nothing is awaited from here on: several containers of a release may be inspected at once.
     const index = this.#index;
     const before = index.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
     const wholes = new Map([...concerned].map(([key, ref]) => [key, index.releaseOf(ref)]));
     if (exitCode !== undefined) index.setExitCode(id, exitCode);
-    const info = await this.#containers.inspect(id);
     if (info === undefined) return this.#forget(id);
     for (const { state } of index.put(id, info)) {
       this.#emitChange(state, wholes.get(state.deploymentUuid), before, exitCode !== undefined);
@@ -346,6 +404,12 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 
 /** A thousand servers may all be listed at once, and each call in flight costs some 20 KB of memory. */
 const INSPECTED_AT_ONCE = 4;
+
+/** An engine that answers other calls connects its event stream soon, also over SSH. */
+const CONNECT_MS_MAX = 2000;
+
+/** Of work whose failure was reported. */
+const IGNORED = () => undefined;
 
 const PENDING_MAX = 1000;
 /** Of the snapshots while events are followed, since an engine drops events that it cannot send. */
