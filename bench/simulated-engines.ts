@@ -108,7 +108,7 @@ for (let n = 0; n < Number(count); n += 1) {
     const path = pathname.replace(/^\/v1\.\d+/, "");
     const kind = kindOf(request.method ?? "GET", path);
     calls.set(kind, (calls.get(kind) ?? 0) + 1);
-    response.setHeader("Api-Version", "1.51");
+    response.setHeader("Api-Version", "1.51").setHeader("Server", "Docker/28.5.2 (linux)");
     if (path === "/_ping") return void response.end("OK");
     if (path === "/events") return void follow(n, { response, filters: JSON.parse(query.get("filters") ?? "{}") });
     const method = request.method ?? "GET";

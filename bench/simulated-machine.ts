@@ -127,7 +127,8 @@ const networksOf = ({ networks }: SimulatedContainer): object =>
 
 const listed = (container: SimulatedContainer): object => ({
   ...{ Id: container.id, Names: [`/${container.name}`], State: container.state, Labels: container.labels },
-  Status: container.state === "running" ? `Up 1 minute${healthIn(container)}` : "Exited (1) 1 minute ago",
+  Status: container.state === "running" ? `Up 2 hours${healthIn(container)}` : "Exited (1) 1 minute ago",
+  HostConfig: { NetworkMode: container.networks[0] ?? "bridge" },
   NetworkSettings: { Networks: networksOf(container) },
 });
 

@@ -58,7 +58,8 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     const problem = problems.find((one) => one !== undefined);
     const before = watch.health;
     const ranSeconds = state.startedAt === null ? 0 : (clock.now().getTime() - state.startedAt.getTime()) / 1000;
-    const isStarting = watch.health === "unknown" && ranSeconds < whole.startPeriodSeconds;
+    const isStarting =
+      watch.health === "unknown" && ranSeconds < whole.startPeriodSeconds && state.isUncounted !== true;
     watch.failures = problem === undefined || isStarting ? 0 : watch.failures + 1;
     if (problem === undefined) watch.health = "healthy";
     else if (watch.failures >= check.failuresMax) watch.health = "unhealthy";
@@ -104,8 +105,9 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     own.add(work);
   };
 
-  const current = ({ deploymentUuid, startedAt }: ReleaseState): Watch => {
+  const current = ({ deploymentUuid, startedAt, isUncounted }: ReleaseState): Watch => {
     const known = watches.get(deploymentUuid);
+    if (known !== undefined && isUncounted === true) return known;
     const at = startedAt?.getTime();
     if (known !== undefined && (known.startedAt === undefined || known.startedAt === at)) {
       known.startedAt = at;

@@ -49,3 +49,14 @@ test("one that is forgiven is counted anew, and one that is gone is forgotten", 
   restarts.seen(1, []);
   expect(restarts.now(1).has("d1")).toBe(false);
 });
+
+test("one whose restarts are not known yet is counted from when they are", () => {
+  nowMs = START;
+  const restarts = createRestarts({ now: () => new Date(nowMs) });
+  restarts.seen(1, [{ ...release(0), startedAt: null, isUncounted: true }]);
+  expect(restarts.now(1).get("d1") ?? 0).toBe(0);
+  restarts.seen(1, [release(40, 700)]);
+  expect(restarts.now(1).get("d1")).toBe(0);
+  restarts.seen(1, [release(42)]);
+  expect(restarts.now(1).get("d1")).toBe(2);
+});

@@ -34,7 +34,9 @@ export function createRestarts({ now }: Clock): Restarts {
   return {
     seen(serverId, releases) {
       const before = servers.get(serverId);
-      const counted = releases.map((release) => {
+      // One that runs for so long is steady: its count begins once it is known.
+      const known = releases.filter(({ isUncounted }) => isUncounted !== true);
+      const counted = known.map((release) => {
         return [release.deploymentUuid, count(release, before?.get(release.deploymentUuid))] as const;
       });
       servers.set(serverId, new Map(counted));

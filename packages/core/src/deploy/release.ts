@@ -63,6 +63,8 @@ export interface ReleaseState extends ReleaseRef {
   /** Exit code of the last run that ended; 128 + signal if it was killed by a signal. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
+  /** It has been running for ten minutes or more, and its restarts and the time of its start are not known yet. */
+  readonly isUncounted?: true;
   /** Result of its own health check, such as the image's HEALTHCHECK; missing without one. */
   readonly health?: Health | "starting";
   /** What its own check printed when it failed last, at most 4 KiB; only while it is unhealthy. */

@@ -1,7 +1,6 @@
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import type { ContainerInspectInfo } from "dockerode";
 import { refsOf } from "./compose/member.ts";
-import { hasEnded, partOf, type ReleasePart, releaseOf } from "./state.ts";
+import { type DescribedContainer, hasEnded, partOf, type ReleasePart, releaseOf } from "./state.ts";
 
 export interface IndexedContainer {
   /** One part for each release that the container belongs to. */
@@ -48,7 +47,7 @@ export class ContainerIndex {
   }
 
   /** Records a container's current state. Returns its parts. */
-  put(id: string, info: ContainerInspectInfo): readonly ReleasePart[] {
+  put(id: string, info: DescribedContainer): readonly ReleasePart[] {
     const before = this.get(id);
     const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
     const refs = refsOf(info.Config.Labels, info.Name, this.#instance);

@@ -3,6 +3,8 @@ import { type ReleaseRole, releaseFilter, statusCodeOf } from "@berth/docker-cli
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { refsOf } from "./compose/member.ts";
+import { describedInList } from "./listed.ts";
+import type { DescribedContainer } from "./state.ts";
 
 export interface ListedContainer {
   readonly id: string;
@@ -12,6 +14,8 @@ export interface ListedContainer {
   readonly coarse: string;
   /** Equal while the list says the same of it, apart from its age. */
   readonly listing: string;
+  /** What the list says of it, if it need not be inspected for now. */
+  readonly described: DescribedContainer | undefined;
 }
 
 /** Asks an engine for the containers of one instance's releases. */
@@ -32,14 +36,17 @@ export interface ContainerQueriesOptions {
 export function containerQueries({ docker, instance, role }: ContainerQueriesOptions): ContainerQueries {
   async function list(ref: Partial<ReleaseRef> = {}): Promise<readonly ListedContainer[]> {
     const containers = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref, role) } });
-    return containers.flatMap(({ Id, Labels, Names, State, Status, NetworkSettings }) => {
+    return containers.flatMap((container) => {
+      const { Id, Labels, Names, State, Status, NetworkSettings } = container;
       // The other names, from links, contain a second slash.
       const name = Names.find((one) => one.lastIndexOf("/") === 0);
       const refs = refsOf(Labels, name, instance);
       if (refs.length === 0) return [];
       // "Up 3 hours (healthy)", "Exited (1) 2 minutes ago": the result of its health check, or its exit code.
       const [result] = /\([^)]*\)/.exec(Status) ?? [];
-      return [{ id: Id, refs, coarse: State, listing: JSON.stringify([State, result, Names, NetworkSettings]) }];
+      const listing = JSON.stringify([State, result, Names, NetworkSettings]);
+      const described = name === undefined ? undefined : describedInList(container, name);
+      return [{ id: Id, refs, coarse: State, listing, described }];
     });
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jsonLines } from "@berth/docker-client";
 import type Docker from "dockerode";
+import { isOfDocker } from "./listed.ts";
 
 /** An event of a container, or of another object that was asked for. */
 export interface ContainerEvent {
@@ -16,7 +17,7 @@ export interface EventFeedOptions {
   readonly filters: { readonly label?: string[]; readonly type?: ("container" | "node" | "service")[] };
   onEvent(event: ContainerEvent): void;
   /** Called after each connect: no event is missed from now on, but earlier ones must be looked up. */
-  onConnected(): void;
+  onConnected(engine: { readonly isDocker: boolean }): void;
   onLost(cause: unknown): void;
   /** Asked at the beginning of each pause: ends it early, as the engine was seen to answer. */
   hurried(): AbortSignal;
@@ -42,7 +43,7 @@ async function readEvents({ docker, filters, onEvent, onConnected, signal }: Eve
   const stream = await docker.getEvents({ filters: { type: ["container"], ...filters }, abortSignal: signal });
   signal.throwIfAborted();
   stream.setEncoding("utf8");
-  onConnected();
+  onConnected({ isDocker: "headers" in stream && isOfDocker(stream.headers) });
   // Throws when the connection breaks; ends when the engine stops.
   for await (const line of jsonLines(stream)) {
     const event = readEvent(line);

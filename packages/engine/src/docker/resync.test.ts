@@ -159,3 +159,100 @@ test("an engine that does not connect its event stream is asked for what runs ne
     watch.close();
   }
 });
+
+test("of a server that is taken in, only containers of which its list says too little are inspected at once", async () => {
+  const docker = dockerClient(localHost("here"));
+  const statuses: Readonly<Record<string, string>> = {
+    ...{
+      long: "Up 2 hours",
+      checked: "Up 10 minutes (healthy)",
+      young: "Up 9 minutes",
+      failed: "Up 3 weeks (unhealthy)",
+    },
+  };
+  const stopped = { ...listed("stopped", "Exited (3) 2 hours ago"), State: "exited" };
+  const inspections: string[] = [];
+  let lists = 0;
+  const events = Object.assign(new PassThrough(), { headers: { server: "Docker/28.5.2 (linux)" } });
+  vi.spyOn(docker, "ping").mockResolvedValue("OK");
+  vi.spyOn(docker, "getEvents").mockResolvedValue(events);
+  vi.spyOn(docker, "listContainers").mockImplementation(async () => {
+    lists += 1;
+    const place = {
+      HostConfig: { NetworkMode: "net" },
+      NetworkSettings: { Networks: { net: { IPAddress: "10.0.0.2" } } },
+    };
+    return [...Object.entries(statuses).map(([id, status]) => listed(id, status)), stopped].map((one) => ({
+      ...{ ...one, ...place, Labels: { ...one.Labels, [LABELS.deployment]: one.Id, [LABELS.port]: "80" } },
+    })) as never;
+  });
+  vi.spyOn(docker, "getContainer").mockImplementation(
+    (id = "") =>
+      ({
+        inspect: async () => {
+          inspections.push(id);
+          const State = {
+            Status: id === "stopped" ? "exited" : "running",
+            ExitCode: 3,
+            StartedAt: "2026-01-01T00:00:00Z",
+          };
+          const health = /\((\w+)\)/.exec(statuses[id] ?? "")?.[1];
+          const description = inspected(id, { ...State, ...(health && { Health: { Status: health } }) });
+          const labels = { ...LABELS_OF_RELEASE, [LABELS.deployment]: id, [LABELS.port]: "80" };
+          const networks = { NetworkSettings: { Networks: { net: { IPAddress: "10.0.0.2" } } } };
+          return { ...description, ...networks, RestartCount: 5, Config: { Labels: labels } };
+        },
+      }) as never,
+  );
+  const watch = watchReleases({ docker, instance: "me", resyncSeconds: 0.02, warn: vi.fn() });
+  const reported: string[] = [];
+  watch.onChange(({ deploymentUuid }) => reported.push(deploymentUuid));
+  const all = [...Object.keys(statuses), "stopped"].toSorted();
+  const seen = (uuid: string) => watch.lastSeen()?.find(({ deploymentUuid }) => deploymentUuid === uuid);
+  try {
+    watch.follow();
+    await watch.listParts();
+    expect(inspections.toSorted()).toEqual(["failed", "stopped", "young"]);
+    const upstream = { host: "10.0.0.2", port: 80 };
+    expect(seen("long")).toMatchObject({ state: "running", upstream, isUncounted: true });
+    expect(seen("checked")).toMatchObject({ health: "healthy", isUncounted: true });
+    expect(seen("stopped")).toMatchObject({ state: "exited", exitCode: 3, restartCount: 5 });
+    await until(() => seen("long")?.restartCount === 5 && seen("checked")?.restartCount === 5, {
+      what: "the others are inspected too",
+    });
+    expect(seen("long")).not.toHaveProperty("isUncounted");
+    expect(seen("long")?.startedAt).toEqual(new Date("2026-01-01T00:00:00Z"));
+    const listsBefore = lists;
+    await until(() => lists > listsBefore + 12, { what: "further snapshots are made" });
+    // What an inspection adds to the list is no change of the release.
+    expect(reported.toSorted()).toEqual(all);
+  } finally {
+    watch.close();
+  }
+});
+
+test.each([undefined, "Libpod/5.0.0 (linux)"])(
+  "the list of an engine that is not Docker (%s) is not relied on",
+  async (server) => {
+    const docker = dockerClient(localHost("here"));
+    let inspections = 0;
+    const events = Object.assign(new PassThrough(), { headers: { server } });
+    vi.spyOn(docker, "ping").mockResolvedValue("OK");
+    vi.spyOn(docker, "getEvents").mockResolvedValue(events);
+    vi.spyOn(docker, "listContainers").mockImplementation(async () => [listed("one", "Up 2 hours")] as never);
+    vi.spyOn(docker, "getContainer").mockReturnValue({
+      inspect: async () => {
+        inspections += 1;
+        return inspected("one", { Status: "running" });
+      },
+    } as never);
+    const watch = watchReleases({ docker, instance: "me", resyncSeconds: 60, warn: vi.fn() });
+    try {
+      watch.follow();
+      await watch.listParts();
+      expect(inspections).toBe(1);
+    } finally {
+      watch.close();
+    }
+  },
+);

@@ -8,7 +8,32 @@ import {
   stackState,
 } from "@berth/core/deploy";
 import { COMPOSE_NUMBER, LABELS, type Labels, labelOf } from "@berth/docker-client";
-import type { ContainerInspectInfo } from "dockerode";
+
+/** What is read of an engine's description of a container. */
+export interface DescribedContainer {
+  readonly Id: string;
+  readonly Name: string;
+  readonly RestartCount: number;
+  readonly State: {
+    readonly Status: string;
+    readonly ExitCode: number;
+    readonly StartedAt: string;
+    readonly Health?:
+      | {
+          readonly Status: string;
+          readonly Log?: readonly { readonly ExitCode: number; readonly Output: string }[];
+        }
+      | undefined;
+  };
+  readonly Config: { readonly Labels: Labels };
+  readonly HostConfig: {
+    readonly NetworkMode?: string | undefined;
+    readonly RestartPolicy?: { readonly Name?: string | undefined } | undefined;
+  };
+  readonly NetworkSettings: { readonly Networks: Readonly<Record<string, { readonly IPAddress: string }>> };
+  /** See `ReleaseState.isUncounted`. */
+  readonly isUncounted?: true;
+}
 
 const STATES: ReadonlySet<string> = new Set<ContainerState>([
   ...(["created", "starting", "running", "restarting", "exited", "paused", "dead", "removing"] as const),
@@ -20,7 +45,7 @@ export const UP: ReadonlySet<string> = new Set<ContainerState>(["running", "rest
 const isState = (text: string): text is ContainerState => STATES.has(text);
 
 /** State of a container. @param lastExitCode Exit code of the previous run, which the engine forgets. */
-export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): ReleaseState {
+export function stateOf(ref: ReleaseRef, info: DescribedContainer, lastExitCode: number | undefined): ReleaseState {
   const status = info.State.Status;
   const state = isState(status) ? status : "dead";
   const health = healthOf(info);
@@ -33,6 +58,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
     restartCount: info.RestartCount,
     exitCode: hasEnded(state) ? info.State.ExitCode : (lastExitCode ?? null),
     startedAt: dateOf(info.State.StartedAt),
+    ...(info.isUncounted ? { isUncounted: true } : {}),
     ...(health === undefined ? {} : { health }),
     ...(healthOutput === undefined ? {} : { healthOutput }),
     ...(lastingName === undefined ? {} : { containerName: { now: nameOf(info), wanted: lastingName } }),
@@ -40,7 +66,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
 }
 
 /** A container's name without the slash that the engine puts before it. */
-export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => Name.replace(/^\//, "");
+export const nameOf = ({ Name }: Pick<DescribedContainer, "Name">): string => Name.replace(/^\//, "");
 
 /** One container of a release. */
 export interface ReleasePart {
@@ -58,7 +84,7 @@ export interface ReleasePart {
   readonly task?: string | undefined;
 }
 
-export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): ReleasePart {
+export function partOf(ref: ReleaseRef, info: DescribedContainer, lastExitCode: number | undefined): ReleasePart {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
   const slot = slotOf(Labels);
@@ -115,7 +141,7 @@ function composeNumber(labels: Labels, slot: number | undefined): Pick<ReleaseCo
 }
 
 /** The engine restarts containers with these policies after an exit, so an exited one was stopped on purpose. */
-const isStopped = ({ State, HostConfig }: ContainerInspectInfo): boolean =>
+const isStopped = ({ State, HostConfig }: DescribedContainer): boolean =>
   State.Status === "exited" && LASTING.has(HostConfig.RestartPolicy?.Name ?? "");
 
 const LASTING: ReadonlySet<string> = new Set(["always", "unless-stopped"]);
@@ -136,13 +162,14 @@ export function releaseOf(parts: readonly ReleasePart[]): ReleaseState | undefin
   if (first === undefined || !isCompound(parts)) return first?.state;
   const { resourceUuid, deploymentUuid } = first.state;
   const containers = inOrder(parts.map((part) => ({ part }))).map(({ part }) => part.container);
-  return { resourceUuid, deploymentUuid, ...stackState(containers) };
+  const isUncounted = parts.some(({ state }) => state.isUncounted === true);
+  return { resourceUuid, deploymentUuid, ...stackState(containers), ...(isUncounted ? { isUncounted } : {}) };
 }
 
 /** Whether the engine's exit code belongs to a finished run. */
 export const hasEnded = (state: string): boolean => state === "exited" || state === "restarting" || state === "dead";
 
-function upstreamOf(info: ContainerInspectInfo): ReleaseState["upstream"] {
+function upstreamOf(info: DescribedContainer): ReleaseState["upstream"] {
   const port = portIn(info.Config.Labels);
   const host = addressOf(info);
   return host === null || port === null ? null : { host, port };
@@ -159,7 +186,7 @@ function portIn(labels: Labels): number | null {
  * several containers it is that of their common network: a bridge, which the server can always reach. In the host's
  * network it is the server itself.
  */
-function addressOf({ Config, HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
+function addressOf({ Config, HostConfig, NetworkSettings }: DescribedContainer): string | null {
   const { NetworkMode = "" } = HostConfig;
   if (NetworkMode === "host") return "127.0.0.1";
   const { Networks } = NetworkSettings;
@@ -168,12 +195,12 @@ function addressOf({ Config, HostConfig, NetworkSettings }: ContainerInspectInfo
   return all.find(({ IPAddress }) => IPAddress !== "")?.IPAddress ?? null;
 }
 
-function healthOf({ State }: ContainerInspectInfo): Health | "starting" | undefined {
+function healthOf({ State }: DescribedContainer): Health | "starting" | undefined {
   const status = State.Health?.Status;
   return status === "healthy" || status === "unhealthy" || status === "starting" ? status : undefined;
 }
 
-function healthOutputOf({ State }: ContainerInspectInfo): string | undefined {
+function healthOutputOf({ State }: DescribedContainer): string | undefined {
   if (State.Health?.Status !== "unhealthy") return undefined;
   // Not every engine that speaks this API has a log of it.
   const failed = State.Health.Log?.findLast(({ ExitCode }) => ExitCode !== 0);

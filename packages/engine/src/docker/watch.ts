@@ -7,7 +7,7 @@ import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { inOrder, isCompound, partOf, type ReleasePart, releaseOf, UP } from "./state.ts";
+import { type DescribedContainer, inOrder, isCompound, partOf, type ReleasePart, releaseOf, UP } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
 import { whileUsed } from "./while-used.ts";
 
@@ -79,9 +79,9 @@ class EngineWatch implements ReleaseWatch {
   /** Whether no event was missed since the last full snapshot. */
   #isComplete = false;
   /** What the engine's list said of each container at the last full snapshot. */
-  #listings: ReadonlyMap<string, string> = new Map();
-  /** Full snapshots since all containers were inspected. */
-  #snapshots = 0;
+  #listings: ReadonlyMap<string, Listed> = new Map();
+  /** Whether the list says enough of containers that have been running for long. */
+  #isListTrusted = false;
   /** Whether a failed inspection was already reported; repeated failures are not. */
   #isFailureReported = false;
   /** Whether the loss of the event stream was already reported. */
@@ -117,7 +117,7 @@ class EngineWatch implements ReleaseWatch {
       filters: { ...releaseFilter(instance, {}, role) },
       signal,
       onEvent: (event) => this.#onEvent(event),
-      onConnected: () => this.#onConnected(),
+      onConnected: ({ isDocker }) => this.#onConnected(isDocker),
       onLost: (cause) => this.#onLost(cause),
       hurried: () => {
         this.#reconnectNow = new AbortController();
@@ -242,8 +242,9 @@ class EngineWatch implements ReleaseWatch {
     return isAlone ? ids : await this.#containers.idsOf(ref);
   }
 
-  #onConnected(): void {
+  #onConnected(isDocker: boolean): void {
     this.#isFollowed = true;
+    this.#isListTrusted = isDocker && this.#options.role === undefined;
     this.#isLossReported = false;
     void this.#snapshot().catch(IGNORED);
     this.#endConnecting();
@@ -304,11 +305,23 @@ class EngineWatch implements ReleaseWatch {
     const wasFollowed = this.#isFollowed;
     const found = await this.#containers.list();
     // Events already reported what changed, unless some were missed: then the list does not show all of it.
-    this.#snapshots = this.#isComplete ? (this.#snapshots + 1) % INSPECT_ALL_EVERY : 0;
-    const before = this.#snapshots === 0 ? undefined : this.#listings;
-    const unknown = found.filter(({ id, listing }) => before?.get(id) !== listing || this.#index.get(id) === undefined);
+    const listings = new Map<string, Listed>();
+    const unknown = found.filter(({ id, listing, described }, at) => {
+      const before = this.#isComplete ? this.#listings.get(id) : undefined;
+      const isKnown = this.#index.get(id) !== undefined;
+      // Of a server that is taken in, the list says most. Its containers are inspected little by little.
+      if (!isKnown && !this.#isComplete && this.#isListTrusted && described !== undefined) {
+        this.#record(id, described);
+        listings.set(id, { listing, snapshots: at % INSPECT_EVERY });
+        return false;
+      }
+      const snapshots = (before?.snapshots ?? 0) + 1;
+      const isDue = !isKnown || before?.listing !== listing || snapshots >= INSPECT_EVERY;
+      listings.set(id, { listing, snapshots: isDue ? 0 : snapshots });
+      return isDue;
+    });
     await this.#updateAll(unknown);
-    this.#listings = new Map(found.map(({ id, listing }) => [id, listing]));
+    this.#listings = listings;
     const ids = new Set(found.map(({ id }) => id));
     for (const id of this.#index.ids()) if (!ids.has(id)) this.#forget(id);
     this.#isComplete = wasFollowed && this.#isFollowed;
@@ -332,13 +345,17 @@ class EngineWatch implements ReleaseWatch {
    */
   async #update(id: string, refs: readonly ReleaseRef[], exitCode?: number): Promise<void> {
     const info = await this.#containers.inspect(id);
-    // Nothing is awaited from here on: several containers of a release may be inspected at once.
+    if (info === undefined) this.#forget(id);
+    else this.#record(id, info, refs, exitCode);
+  }
+
+  /** Reports what changed. Awaits nothing: several containers of a release may be inspected at once. */
+  #record(id: string, info: DescribedContainer, refs: readonly ReleaseRef[] = [], exitCode?: number): void {
     const index = this.#index;
     const before = index.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
     const wholes = new Map([...concerned].map(([key, ref]) => [key, index.releaseOf(ref)]));
     if (exitCode !== undefined) index.setExitCode(id, exitCode);
-    if (info === undefined) return this.#forget(id);
     for (const { state } of index.put(id, info)) {
       this.#emitChange(state, wholes.get(state.deploymentUuid), before, exitCode !== undefined);
       concerned.delete(state.deploymentUuid);
@@ -412,8 +429,14 @@ const CONNECT_MS_MAX = 2000;
 const IGNORED = () => undefined;
 
 const PENDING_MAX = 1000;
+interface Listed {
+  readonly listing: string;
+  /** Full snapshots since it was inspected. */
+  readonly snapshots: number;
+}
+
 /** Of the snapshots while events are followed, since an engine drops events that it cannot send. */
-const INSPECT_ALL_EVERY = 10;
+const INSPECT_EVERY = 10;
 /** Longer than the pause between two calls of somebody who works with a release. */
 export const LINGER_SECONDS = 60;
 /** Actions that change the state of a release. */
@@ -421,8 +444,14 @@ const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
 ]);
 
-const isSame = (one: ReleaseState, other: ReleaseState | undefined): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
+function isSame(one: ReleaseState, other: ReleaseState | undefined): boolean {
+  const isUncounted = one.isUncounted === true || other?.isUncounted === true;
+  const compared = (key: string, value: unknown) => (isUncounted && COUNTED.has(key) ? undefined : value);
+  return JSON.stringify(one, compared) === JSON.stringify(other, compared);
+}
+
+/** What is not known of a release that is not counted yet. */
+const COUNTED: ReadonlySet<string> = new Set(["restartCount", "startedAt", "isUncounted"]);
 
 const keyed = (ref: ReleaseRef): readonly [string, ReleaseRef] => [ref.deploymentUuid, ref];
 
