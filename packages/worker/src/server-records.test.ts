@@ -26,9 +26,9 @@ async function manyApplications(count: number) {
         inspected.push(...ids);
         return resources.inspect(ids);
       },
-      subject: (id) => {
-        opened.push(id);
-        return resources.subject(id);
+      subjects: (kind, ids) => {
+        opened.push(...ids);
+        return resources.subjects(kind, ids);
       },
     },
   };
@@ -87,7 +87,7 @@ describe("looking at a server with many applications that never ran", () => {
     const { resources } = database.system;
     const failing = serverRecords({
       ...database.system,
-      resources: { ...resources, subject: () => Promise.reject(new Error("away")) },
+      resources: { ...resources, subjects: () => Promise.reject(new Error("away")) },
     });
     await expect(failing(applications[0]?.server_id ?? 0)).rejects.toThrow("away");
     await expect(failing(applications[0]?.server_id ?? 0)).rejects.toThrow("away");
