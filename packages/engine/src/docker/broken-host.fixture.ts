@@ -49,7 +49,12 @@ export function slowHost(bytesPerSecond: number): Host {
         }
       };
       const calls = { setKeepAlive() {}, setNoDelay() {}, setTimeout() {}, ref() {}, unref() {} };
-      return Object.assign(Duplex.from({ readable: readable(), writable: socket }), calls);
+      const slow = Duplex.from({ readable: readable(), writable: socket });
+      // As with a channel over SSH: idle sockets in a pool, which closes those that are too many, have no other listener.
+      return Object.assign(
+        slow.on("error", () => {}),
+        calls,
+      );
     },
   };
 }
