@@ -1,9 +1,8 @@
 import { DomainError, isDatabaseUnavailable } from "@berth/core";
 import { sql } from "kysely";
-import { Migrator } from "kysely/migration";
 import type { Database } from "./client.ts";
 import { databaseErrorCode } from "./errors.ts";
-import { MIGRATIONS } from "./migrations/index.ts";
+import { MIGRATION_NAMES } from "./migrations/names.ts";
 
 const TABLE = "migration";
 
@@ -15,7 +14,7 @@ const TABLE = "migration";
  */
 export async function migrate({ kysely }: Database): Promise<void> {
   const done = await appliedMigrations(kysely);
-  const known = Object.keys(MIGRATIONS);
+  const known: readonly string[] = MIGRATION_NAMES;
   const unknown = done.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new DomainError(
@@ -24,6 +23,10 @@ export async function migrate({ kysely }: Database): Promise<void> {
     );
   }
   if (done.length === known.length) return;
+  const [{ Migrator }, { MIGRATIONS }] = await Promise.all([
+    import("kysely/migration"),
+    import("./migrations/index.ts"),
+  ]);
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },

@@ -62,9 +62,9 @@ import { stopReason } from "./0296-stop-reason.ts";
 import { groupRoles } from "./0297-group-roles.ts";
 import { jobSteps } from "./0298-job-steps.ts";
 import { certificateProblems } from "./0299-certificate-problems.ts";
+import type { MigrationName } from "./names.ts";
 
-/** In the order of their names, which never change once released. */
-export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+export const MIGRATIONS: Readonly<Record<MigrationName, Migration>> = {
   "0001-foundation": foundation,
   "0002-kinds": kinds,
   "0003-people": people,
