@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { CHROMIUM, CHROMIUM_FLAGS, describeUnless, hasChromium, lateReason, until } from "@berth/testing";
-import { type Browser, chromium, type Locator, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
 
@@ -24,6 +24,8 @@ export const openBrowser = (): Promise<Browser> =>
     args: CHROMIUM_FLAGS,
   });
 
+type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
 export interface Visit {
   readonly page: Page;
   /** Errors of console, scripts and content security policy, and requests to other servers. */
@@ -31,14 +33,24 @@ export interface Visit {
   close(): Promise<void>;
 }
 
+interface Look {
+  readonly scheme?: Scheme;
+  readonly width?: number;
+}
+
+/** @param session Cookies and storage of another visit that is signed in. */
 export async function visit(
   browser: Browser,
   url: string,
-  { scheme = "light", width = WIDE }: { readonly scheme?: Scheme; readonly width?: number } = {},
+  { scheme = "light", width = WIDE }: Look = {},
+  session?: Session,
 ): Promise<Visit> {
   // Without a graphics card each frame of an animation is drawn by the processor.
   const look = { colorScheme: scheme, reducedMotion: "reduce" } as const;
-  const context = await browser.newContext({ ...look, viewport: { width, height: 900 }, baseURL: url });
+  const context = await browser.newContext({
+    ...{ ...look, viewport: { width, height: 900 }, baseURL: url },
+    ...(session && { storageState: session }),
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000); // A bound for what never comes.
   const complaints: string[] = [];
@@ -118,6 +130,25 @@ export async function signIn(
   });
 }
 
+/** Sessions of the servers' own users. */
+const sessions = new WeakMap<TestServer, Session>();
+
+/**
+ * A visit of the server's own user, at a page that is loaded by its address. All such visits of a server have one
+ * session, because signing in loads two pages more. Tests that end the session, or need a new one, use `signIn`.
+ */
+export async function visitSignedIn(browser: Browser, server: TestServer, path: string, look?: Look): Promise<Visit> {
+  const session = sessions.get(server);
+  const opened = await visit(browser, server.url, look, session);
+  if (session === undefined) {
+    await signIn(opened.page, server);
+    sessions.set(server, await opened.page.context().storageState());
+  }
+  await opened.page.goto(path);
+  await settled(opened.page);
+  return opened;
+}
+
 /**
  * Repeats work on a page that had failed requests, when it fails or its result is not what it should be. Earlier
  * failures of the page count too: it may have been loaded without a part.
@@ -169,6 +200,33 @@ export async function settled(page: Page): Promise<void> {
   };
   await undisturbed(page, isWhole, (whole) => whole);
 }
+
+/**
+ * Shows another page of the signed-in user as a link does: through the page's router, without loading the application
+ * again. Resolves when the router has drawn the new page, of which data may still be missing (`settled`).
+ */
+export async function moveTo(page: Page, path: string): Promise<void> {
+  await undisturbed(page, async (attempt) => {
+    // A page of which a part failed to load reloads itself.
+    if (attempt > 1) await page.goto(path);
+    else await page.evaluate(`${MOVE}(${JSON.stringify(path)})`);
+  });
+}
+
+/** A function of the page. The router reports a page as rendered after React has replaced the earlier one by it. */
+const MOVE = `((path) => new Promise((resolve, reject) => {
+  const router = window.__TSR_ROUTER__;
+  const shown = () => location.pathname + location.search;
+  if (shown() === path) return reject(new Error("Already at " + path));
+  const late = setTimeout(() => reject(new Error("Not drawn within two minutes: " + path)), 120_000);
+  const end = router.subscribe("onRendered", ({ toLocation }) => {
+    if (toLocation.href !== path) return;
+    clearTimeout(late);
+    end();
+    resolve();
+  });
+  router.history.push(path);
+}))`;
 
 /** Violations reported by axe, with their places. */
 export async function accessibilityProblems(

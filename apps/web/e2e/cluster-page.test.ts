@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { twoMachines } from "../../server/e2e/cluster.fixture.ts";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
-import { openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
+import { openBrowser, problemsOfPages, visitSignedIn } from "./browser.fixture.ts";
 
 describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:stable"], (docker) => {
   let server: TestServer;
@@ -21,8 +21,7 @@ describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:
   });
 
   it.skipIf(!hasChromium)("is made of servers, changed and left, without another tool", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const tab = `/servers/${uuids[0]}/nodes`;
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
 

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type DockerServer, dockerServer, execIn } from "../../server/e2e/docker.fixture.ts";
 
-import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describeDocker("a database without a word of REST", ["postgres:17-alpine"], (docker) => {
   let server: DockerServer;
@@ -22,10 +22,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     const project = await client.projects.create.mutate({ name: "Shop" });
     const where = { project_uuid: project.uuid, environment_name: "production" };
     const app = await client.applications.createUpload.mutate({ ...where, name: "greeter" });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-
-    await page.goto(`/new/database?project=${project.uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/new/database?project=${project.uuid}`);
     await page.getByLabel("Name", { exact: true }).fill("shopdb");
     await page.getByLabel("Image").fill("postgres:17-alpine");
     await page.getByRole("button", { name: "Create and start" }).click();
@@ -141,9 +138,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     const others = (await client.servers.list.query({})).filter(({ uuid }) => uuid !== server.dockerUuid);
     const [{ name, uuid }] = others as [(typeof others)[number]]; // Berth's own machine, which runs processes.
     const [local] = await client.destinations.listOfServer.query({ uuid });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${app?.uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${app?.uuid}`);
     await page.getByRole("button", { name: "Add a server" }).click();
     await page.getByRole("combobox", { name: "Destination" }).click();
     await page.getByRole("option", { name }).click();

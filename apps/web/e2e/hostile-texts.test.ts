@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryRepository } from "../../server/e2e/applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import { allPages, readPages } from "./all-pages.fixture.ts";
-import { describeLargeInBrowser, openBrowser, settled, signIn, visit } from "./browser.fixture.ts";
+import { describeLargeInBrowser, openBrowser, settled, visitSignedIn } from "./browser.fixture.ts";
 import { type HostileObjects, plantHostileObjects } from "./hostile-objects.fixture.ts";
 
 /** What all pages show whose names begin so. */
@@ -103,8 +103,7 @@ describeLargeInBrowser("hostile texts on the pages", () => {
   });
 
   it("are shown as they are on every page that shows them, and run nowhere", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const dialogs: string[] = [];
     page.on("dialog", (dialog) => {
       dialogs.push(dialog.message());

@@ -2,7 +2,7 @@ import { describeDocker, hasChromium, SERVER_IMAGE, type ServerContainer, startS
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describeDocker("an installation of Docker in the dashboard", [SERVER_IMAGE], (docker) => {
   let server: TestServer;
@@ -33,9 +33,7 @@ describeDocker("an installation of Docker in the dashboard", [SERVER_IMAGE], (do
   });
 
   it.skipIf(!hasChromium)("shows its steps and what it prints while it runs, and then what was checked", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/servers/${uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/servers/${uuid}`);
     const check = (text: string | RegExp) => page.getByRole("list", { name: "Checks" }).getByText(text);
     await page.getByRole("button", { name: "Install Docker" }).click();
     await check("Package lists").waitFor();

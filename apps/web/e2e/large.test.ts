@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { copiesSql } from "../../server/e2e/many-applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { describeLargeInBrowser, openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
+import { describeLargeInBrowser, openBrowser, picture, settled, visitSignedIn } from "./browser.fixture.ts";
 import { printingApplication, printingRepository } from "./printing.fixture.ts";
 
 const LINES = 100_000;
@@ -34,9 +34,7 @@ describeLargeInBrowser("pages with much on them", () => {
   });
 
   it("show 100,000 lines of a log as they come, by scrolling and by searching, in bounded memory", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${application.uuid}/logs`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${application.uuid}/logs`);
     await page.getByText("It has printed nothing yet").waitFor();
     await print(server, application.host, LINES);
     const search = page.getByLabel("Search the log");
@@ -66,8 +64,7 @@ describeLargeInBrowser("pages with much on them", () => {
 
   it("list 1,000 applications, which can be scrolled and filtered, and drawn are those that are seen", async () => {
     await withClient({ connectionString: database.url }, (client) => client.query(copiesSql(APPLICATIONS - 1)));
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     await page.getByText(`${APPLICATIONS}`, { exact: true }).waitFor();
     await settled(page);
     await picture(page, "overview-1000-applications");

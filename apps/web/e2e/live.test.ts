@@ -4,7 +4,16 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApplication, deploy, outcomeOf, temporaryRepository } from "../../server/e2e/applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
+import {
+  accessibilityProblems,
+  moveTo,
+  openBrowser,
+  picture,
+  settled,
+  signIn,
+  visit,
+  visitSignedIn,
+} from "./browser.fixture.ts";
 import { printingApplication, printingRepository } from "./printing.fixture.ts";
 
 describe.skipIf(!hasChromium)("open pages", () => {
@@ -24,18 +33,16 @@ describe.skipIf(!hasChromium)("open pages", () => {
   });
 
   it("show what somebody does in another browser, without a reload", async () => {
-    const [ada, ben] = [await visit(browser, server.url), await visit(browser, server.url)];
-    for (const { page } of [ada, ben]) await signIn(page, server);
-    await ben.page.goto(`/applications/${uuid}/variables`);
-    await settled(ben.page);
-    await ada.page.goto(`/applications/${uuid}/variables`);
+    const variables = `/applications/${uuid}/variables`;
+    const ben = await visitSignedIn(browser, server, variables);
+    const ada = await visitSignedIn(browser, server, variables);
     await ada.page.getByRole("button", { name: "New variable" }).click();
     await ada.page.getByRole("textbox", { name: "Key" }).fill("GREETING");
     await ada.page.getByRole("textbox", { name: "Value" }).fill("good morning");
     await ada.page.getByRole("button", { name: "Add variable" }).click();
     await ben.page.getByRole("button", { name: "GREETING", exact: true }).first().waitFor();
 
-    await ben.page.goto("/");
+    await moveTo(ben.page, "/");
     await settled(ben.page);
     await ada.page.getByRole("tab", { name: "Settings" }).click();
     await ada.page.getByRole("textbox", { name: "Name", exact: true }).fill("metronome");
@@ -58,9 +65,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
   });
 
   it("show a change by the API within a second of its answer", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto("/");
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     await page.getByText("Live", { exact: true }).waitFor();
     await settled(page);
     const names = Array.from({ length: 7 }, (_, index) => `Measured ${index}`);
@@ -83,9 +88,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
   it("takes the URLs that search engines must not list as a list", async () => {
     const { client } = server;
     const { fqdn } = await client.applications.get.query({ uuid });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/domains`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/domains`);
     const field = page.getByRole("textbox", { name: "URLs that search engines must not list" });
     await field.fill(`${fqdn}, https://other.example`);
     await page.getByRole("button", { name: "Save URLs" }).click();
@@ -154,9 +157,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     const far = { name: "far", ip: "127.0.0.7", port: 9, private_key_uuid };
     const { uuid: silent } = await server.client.servers.create.mutate(far);
     const [own] = await server.client.servers.list.query({});
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/servers/${own?.uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/servers/${own?.uuid}`);
     const check = (text: string | RegExp) => page.getByRole("list", { name: "Checks" }).getByText(text);
     await page.getByRole("button", { name: "Validate" }).click();
     for (const name of ["Engine", "Proxy", "Disk"]) await check(name).waitFor();
@@ -173,14 +174,12 @@ describe.skipIf(!hasChromium)("open pages", () => {
   });
 
   it("say that the server is gone, and show everything that happened once it is back", async () => {
-    const [log, overview] = [await visit(browser, server.url), await visit(browser, server.url)];
-    for (const { page } of [log, overview]) await signIn(page, server);
-    await log.page.goto(`/applications/${uuid}/logs`);
+    const overview = await visitSignedIn(browser, server, "/");
+    const log = await visitSignedIn(browser, server, `/applications/${uuid}/logs`);
     await log.page
       .getByText(/^line \d+$/)
       .first()
       .waitFor();
-    await settled(overview.page);
     await server.kill();
     for (const { page } of [log, overview]) await page.getByText("Offline").waitFor();
     await picture(overview.page, "offline");
@@ -203,9 +202,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
 
   it("show the times of a log, and how that of a stopped application continues", async () => {
     const { client } = server;
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/logs`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/logs`);
     const line = page.getByText(/^line \d+$/).first();
     await line.waitFor();
     const time = page.locator(".log-time").filter({ hasText: /^\d\d:\d\d:\d\d$/ });
@@ -258,9 +255,7 @@ describe.skipIf(!hasChromium)("the log of an application with previews", () => {
     const { deployments = [] } = await server.client.deploy.mutate({ uuid, pull_request_id: 7 });
     const outcome = await outcomeOf(server, deployments[0]?.deployment_uuid ?? "");
     expect(outcome.status, outcome.log).toBe("finished");
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/logs`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/logs`);
     await page.getByText("printed by main", { exact: true }).waitFor();
     await page.getByRole("combobox", { name: "Log of" }).click();
     await page.getByRole("option", { name: "Pull request 7" }).click();

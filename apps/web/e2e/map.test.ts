@@ -2,7 +2,7 @@ import { hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { NARROW, openBrowser, problemsOfPages, signIn, visit, WIDE } from "./browser.fixture.ts";
+import { NARROW, openBrowser, problemsOfPages, visitSignedIn, WIDE } from "./browser.fixture.ts";
 import { refer, type Shop, shopOf } from "./shop.fixture.ts";
 
 describe.skipIf(!hasChromium)("the map of an environment", () => {
@@ -23,8 +23,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
   });
 
   it("shows what uses what on which server, in words too, and opens what is chosen with the keyboard", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     expect(await problemsOfPages(page, { map: `/projects/${shop.project}?view=map` })).toEqual({});
     await page.setViewportSize({ width: WIDE, height: 900 });
     const map = page.getByRole("list", { name: "Map of production" });
@@ -52,9 +51,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
   });
 
   it("leaves a database for it without a request for an application, while its script is loaded", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/databases/${shop.shopdb}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/databases/${shop.shopdb}`);
     await page.getByRole("heading", { name: "shopdb" }).waitFor();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await page.route(/project-page/, async (route) => {

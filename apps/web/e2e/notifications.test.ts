@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApplication, deploy, plainServer, temporaryRepository } from "../../server/e2e/applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describe("a team's notifications", () => {
   let receiver: NotificationServer;
@@ -27,9 +27,7 @@ describe("a team's notifications", () => {
     const off = { webhook_enabled: false, webhook_url: null, deployment_success_webhook_notifications: false };
     await server.client.notifications.webhook.update.mutate(off);
     const name = `shop-${receiver.received.length}`;
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto("/team");
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/team");
     await page.getByRole("tab", { name: "Notifications" }).click();
     const sent = page.getByRole("region", { name: "Sent lately" });
     await sent.waitFor();

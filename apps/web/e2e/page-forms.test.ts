@@ -6,12 +6,14 @@ import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts"
 import {
   accessibilityProblems,
   describeLargeInBrowser,
+  moveTo,
   openBrowser,
   PASSWORD,
   picture,
   settled,
   signIn,
   visit,
+  visitSignedIn,
 } from "./browser.fixture.ts";
 
 /** Texts that must be shown as text, wherever a name or a value is shown. */
@@ -39,13 +41,12 @@ describeLargeInBrowser("forms and names of the pages", () => {
 
   it("say who deployed which commit, and lead from the activity to what each event is about", async () => {
     const [deployment] = (await server.client.deployments.listByApplication.query({ uuid })).deployments;
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const row = page.getByRole("row", { name: /^hello/ });
     await row.getByText(deployment?.commit.slice(0, 8) ?? "").waitFor();
     await row.getByText(/ago|just now/).click();
     await page.waitForURL(`**/deployments/${deployment?.deployment_uuid}`);
-    await page.goto("/team/activity");
+    await moveTo(page, "/team/activity");
     const event = (name: RegExp) => page.getByRole("row", { name }).first().getByRole("link");
     const addressOf = (name: RegExp) => event(name).getAttribute("href");
     await event(/deployment: finished/).waitFor();
@@ -60,9 +61,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("add tags to a resource and remove them", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     const tags = page.getByRole("region", { name: "Tags" });
     await tags.getByText("No tags").waitFor();
     await tags.getByText(`berth applications tags attach ${uuid} --tag-name frontend`).waitFor();
@@ -84,8 +83,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("keep the navigation where an address names no page, and say how Berth reaches its own machine", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     await page.goto("/nothing/here");
     await page.getByText("This page does not exist").waitFor();
     await page.getByRole("navigation").getByRole("link", { name: "Servers" }).click();
@@ -100,9 +98,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
 
   it("lead from an empty environment to forms that create in it", async () => {
     const [project] = await server.client.projects.list.query({});
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/projects/${project?.uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/projects/${project?.uuid}`);
     const field = page.getByRole("textbox", { name: "Name" }).last();
     await field.fill("staging");
     await page.getByRole("button", { name: "Create environment" }).click();
@@ -111,7 +107,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await staging.getByRole("link", { name: "New", exact: true }).click();
     await page.getByText("An image", { exact: true }).click();
     await until(async () => (await page.getByRole("combobox", { name: "Environment" }).inputValue()) === "staging");
-    await page.goto(`/projects/${project?.uuid}`);
+    await moveTo(page, `/projects/${project?.uuid}`);
     await page.getByRole("region", { name: "production" }).getByRole("link", { name: "New in production" }).click();
     await page.getByText("An image", { exact: true }).click();
     await until(async () => (await page.getByRole("combobox", { name: "Environment" }).inputValue()) === "production");
@@ -122,9 +118,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   it("show as code what editing variables as text sends, with values as placeholders", async () => {
     const { client } = server;
     await client.applications.envs.updateBulk.mutate({ uuid, data: [{ key: "OLD", value: "hush" }] });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/variables`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/variables`);
     await page.getByRole("button", { name: "Edit as text" }).click();
     const editor = page.getByRole("dialog", { name: "Variables as text" });
     await editor.getByRole("textbox").fill("NEW=hush hush");
@@ -140,8 +134,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("show hostile names and values as text, on open pages and on new ones", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const change = async (text: string) => {
       // The server removes tags from names, but stores descriptions, comments and values unchanged.
       const name = text.replaceAll(/[<>]/g, "‹");
@@ -153,7 +146,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     };
     const markOf = (text: string) => text.slice(1, 8).replaceAll(/[<>]/g, "‹");
     for (const path of ["/", `/applications/${uuid}`]) {
-      await page.goto(path);
+      if (path !== "/") await moveTo(page, path);
       await settled(page);
       for (const text of HOSTILE) {
         await change(text);
@@ -164,7 +157,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     for (const text of HOSTILE) {
       await change(text);
       for (const path of [`/applications/${uuid}/variables`, `/applications/${uuid}/settings`]) {
-        await page.goto(path);
+        await moveTo(page, path);
         await settled(page);
         await page.getByText(markOf(text)).first().waitFor();
       }
@@ -175,9 +168,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("choose from a list by the keyboard, beginning at what is chosen", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     const field = page.getByRole("combobox", { name: "Build pack" });
     const chosen = await field.inputValue();
     await field.press("ArrowDown");
@@ -191,10 +182,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("open a dialog by the keyboard, and give the focus back when it is closed", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
-    await settled(page);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     const button = page.getByRole("button", { name: "As code" }).first();
     const dialog = page.getByRole("dialog", { name: "The same by a program" });
     // Opened again, it is already there.
@@ -287,8 +275,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     const ofProject = { uuid: project?.uuid ?? "" };
     const ofMachine = { uuid: machine?.uuid ?? "" };
     const ofEnvironment = { ...ofProject, environment_name_or_uuid: "production" };
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const add = async (title: string, key: string) => {
       const section = page.getByRole("region", { name: title, exact: true });
       await section.getByRole("button", { name: "Add a shared variable" }).first().click();
@@ -308,7 +295,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     const base = `berth api POST /projects/${ofProject.uuid}`;
     expect(await add("Shared variables of the project", "WHOLE")).toBe(`${base}/shared-variables \\`);
     expect(await add("Shared variables of production", "PART")).toMatch(/\/environments\/\w+\/shared-variables/);
-    await page.goto(`/servers/${ofMachine.uuid}`);
+    await moveTo(page, `/servers/${ofMachine.uuid}`);
     await page.getByRole("tab", { name: "Shared variables" }).click();
     await add("Shared variables", "NEAR");
     await page.getByText("{{ server.NEAR }}").waitFor();
@@ -332,9 +319,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   it("move an application to an environment of another project", async () => {
     const name = `Archive ${randomUUID()}`;
     const project = await server.client.projects.create.mutate({ name });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     // The offered names are hidden when their field leaves the window, as on a page that is still growing.
     await settled(page);
     await page.getByRole("combobox", { name: "Project" }).click();
@@ -356,9 +341,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     const { uuid: server_uuid } = await client.servers.create.mutate(unreachable);
     const [destination] = await client.destinations.listOfServer.query({ uuid: server_uuid });
     await client.applications.destinations.attach.mutate({ uuid, destination_uuid: destination?.uuid ?? "" });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}`);
     await page.getByText("It was not deployed to this server yet.").or(page.getByText("is not within reach")).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Remove from far" }).click();
@@ -375,10 +358,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     const name = `second-${randomUUID()}`;
     const place = { uuid: local?.uuid ?? "", name, network: name };
     const second = await server.client.destinations.create.mutate(place);
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
-    await settled(page);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     const section = page.getByRole("region", { name: "Move to another server" });
     await section.getByRole("combobox", { name: "Server" }).click();
     await page.getByRole("option", { name: `localhost, ${name}` }).click();
@@ -394,9 +374,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await until(async () => (await server.client.deployments.list.query({})).length === 0);
     await server.client.applications.stop.mutate({ uuid });
     await until(async () => (await server.client.applications.get.query({ uuid })).status.startsWith("exited"));
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}`);
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.waitForURL(/\/deployments\//);
     await until(async () => (await server.client.applications.get.query({ uuid })).status === "running:healthy");
@@ -407,10 +385,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   it("turn a server's log drain on, and say at its field what is missing", async () => {
     const [machine] = await server.client.servers.list.query({});
     if (machine === undefined) throw new Error("Berth's own machine is a server.");
-    const { page, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/servers/${machine.uuid}/settings`);
-    await settled(page);
+    const { page, close } = await visitSignedIn(browser, server, `/servers/${machine.uuid}/settings`);
     const form = page.getByRole("form", { name: "Save log drains" });
     await form.getByLabel("Dataset name").fill("shop");
     await form.getByLabel("Axiom enabled").check({ force: true });
@@ -430,9 +405,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
 
   it("add a destination to a server, rename it, delete it, and say why one in use stays", async () => {
     const [machine] = await server.client.servers.list.query({});
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/servers/${machine?.uuid}/settings`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/servers/${machine?.uuid}/settings`);
     const section = page.getByRole("region", { name: "Destinations", exact: true }).first();
     await section.getByRole("button", { name: "Add a destination" }).click();
     const form = page.getByRole("dialog", { name: "Add a destination" });
@@ -463,9 +436,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
 
   it("offer the keys of a compose file, and underline what is wrong in it with its line and column", async () => {
     for (const scheme of ["light", "dark"] as const) {
-      const { page, complaints, close } = await visit(browser, server.url, { scheme });
-      await signIn(page, server);
-      await page.goto("/new/compose");
+      const { page, complaints, close } = await visitSignedIn(browser, server, "/new/compose", { scheme });
       const editor = page.getByRole("textbox", { name: "Compose file" });
       await editor.click();
       await page.keyboard.press("Control+End");
@@ -492,8 +463,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await server.client.applications.update.mutate({ uuid, name: "hello" });
     const [deployment] = (await server.client.deployments.listByApplication.query({ uuid })).deployments;
     await server.client.tokens.create.mutate({ name: "ci-of-hello", abilities: ["read"] });
-    const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/", { scheme: "dark" });
     await page.keyboard.press("Control+k");
     await page.getByPlaceholder("Search or do …").fill("localhost");
     await page.getByRole("button", { name: /localhost/ }).waitFor();
@@ -533,9 +503,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("show the code of a button instead of doing it", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}`);
     await page.getByRole("banner").getByRole("button").last().click();
     await page.getByRole("menuitem", { name: "Buttons as code" }).click();
     const stop = page.getByRole("button", { name: "Stop", exact: true });
@@ -563,9 +531,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("say the same in a program's language, without the secret", async () => {
-    const { page, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto("/team/registries");
+    const { page, close } = await visitSignedIn(browser, server, "/team/registries");
     await page.getByRole("button", { name: "Add a registry" }).first().click();
     await page.getByLabel("Address").fill("registry.example.com");
     await page.getByLabel("Username").fill("ada");
@@ -589,9 +555,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("show the server's words at the field that they are about", async () => {
-    const { page, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/settings`);
+    const { page, close } = await visitSignedIn(browser, server, `/applications/${uuid}/settings`);
     await page.getByLabel("Ports it listens on").fill("eighty");
     await page.getByRole("button", { name: "Save settings" }).click();
     await page.getByText("Port numbers, separated by commas.").waitFor();

@@ -2,7 +2,7 @@ import { type HetznerServer, hasChromium, sshKeyPair, startHetzner } from "@bert
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describe("a server that is rented at a cloud", () => {
   let hetzner: HetznerServer;
@@ -23,8 +23,7 @@ describe("a server that is rented at a cloud", () => {
 
   it.skipIf(!hasChromium)("is chosen from what the provider offers, with one token and one key", async () => {
     await server.client.privateKeys.create.mutate({ name: "laptop", private_key: sshKeyPair().privateKey });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
+    const { page, complaints, close } = await visitSignedIn(browser, server, "/");
     const choose = async (name: string, option: string | RegExp) => {
       await page.getByRole("combobox", { name }).click();
       await page.getByRole("option", { name: option }).click();

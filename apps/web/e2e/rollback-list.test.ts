@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { deploy, made, placeOf } from "../../server/e2e/applications.fixture.ts";
 import { type DockerServer, dockerServer } from "../../server/e2e/docker.fixture.ts";
 import { dockerfile, setDockerfile } from "../../server/e2e/placed-resource.fixture.ts";
-import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describeDocker("the builds that an application can be rolled back to", ["busybox:stable"], (docker) => {
   let server: DockerServer;
@@ -28,9 +28,7 @@ describeDocker("the builds that an application can be rolled back to", ["busybox
     await setDockerfile(server, uuid, dockerfile("2"));
     expect((await deploy(server, uuid)).status).toBe("finished");
     const { images } = await server.client.rollbacks.images.query({ uuid });
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    await page.goto(`/applications/${uuid}/deployments`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/applications/${uuid}/deployments`);
     const builds = page.getByRole("region", { name: "Roll back" });
     await builds.waitFor();
     await picture(page, "rollback-list");

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { dockerServer } from "../../server/e2e/docker.fixture.ts";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, NARROW, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, NARROW, openBrowser, picture, visitSignedIn } from "./browser.fixture.ts";
 
 describeDocker("a terminal in the page", ["redis:7.2"], (docker) => {
   let server: TestServer;
@@ -26,9 +26,9 @@ describeDocker("a terminal in the page", ["redis:7.2"], (docker) => {
     await until(async () => (await client.databases.get.query({ uuid })).status.startsWith("running"), {
       seconds: 60,
     });
-    const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
-    await signIn(page, server);
-    await page.goto(`/databases/${uuid}/terminal`);
+    const { page, complaints, close } = await visitSignedIn(browser, server, `/databases/${uuid}/terminal`, {
+      scheme: "dark",
+    });
     await page.getByText("Open. It is recorded", { exact: false }).waitFor();
     const size = async () => {
       await page.keyboard.type("clear; stty size | sed 's/^/size /'\n");
