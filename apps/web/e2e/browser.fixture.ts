@@ -1,10 +1,18 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { CHROMIUM, CHROMIUM_FLAGS, describeUnless, hasChromium, lateReason, until } from "@berth/testing";
+import { CHROMIUM, CHROMIUM_FLAGS, describeUnless, hasChromium, lateReason } from "@berth/testing";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
+import {
+  isIncomplete,
+  isNetworkChange,
+  persistent,
+  recordDisturbance,
+  shown,
+  undisturbed,
+} from "./network-change.fixture.ts";
 
 /** Folder for screenshots of the pages, renewed by each run. */
 const PICTURES = fileURLToPath(new URL("../../../reports/dashboard/", import.meta.url));
@@ -71,9 +79,7 @@ export async function visit(
       complaints.push(request.url());
   });
   page.on("requestfailed", (request) => {
-    if (!isNetworkChange(request.failure()?.errorText ?? "")) return;
-    disturbed.add(page);
-    if (["stylesheet", "script"].includes(request.resourceType())) incomplete.add(page);
+    if (isNetworkChange(request.failure()?.errorText ?? "")) recordDisturbance(page, request.resourceType());
   });
   page.goto = persistent(page, page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
@@ -81,32 +87,6 @@ export async function visit(
 
 const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
   console.error("Refused by", violatedDirective, blockedURI));`;
-
-/** Pages with failed requests, and pages of which a part failed to load. */
-const disturbed = new WeakSet<Page>();
-const incomplete = new WeakSet<Page>();
-
-/**
- * Chromium aborts requests when a network interface appears or disappears, such as those of containers. The page that
- * it shows then may interrupt the next navigation.
- */
-const isNetworkChange = (text: string): boolean =>
-  text.includes("net::ERR_NETWORK_CHANGED") || text.includes("chrome-error://chromewebdata");
-
-const persistent =
-  (page: Page, goto: Page["goto"]): Page["goto"] =>
-  async (...args) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        incomplete.delete(page);
-        const response = await goto(...args);
-        if (attempt === GOTO_ATTEMPTS || !incomplete.has(page)) return response;
-      } catch (error) {
-        if (attempt === GOTO_ATTEMPTS || !isNetworkChange(String(error))) throw error;
-      }
-    }
-  };
-const GOTO_ATTEMPTS = 10;
 
 /**
  * Signs in by a link; the first time the user also sets a password. Repeated with another link when a request failed:
@@ -123,12 +103,14 @@ export async function signIn(
     if (attempt > 1) await page.goto("/sign-in");
     await page.goto(`/sign-in#code=${(await linkOf()).code}`);
     const password = page.getByLabel("Choose a password");
-    await shown(page, page.getByText(/You are/));
+    await visible(page, page.getByText(/You are/));
     if (await password.isVisible()) await password.fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await shown(page, page.getByRole("heading", { name: "Overview" }));
+    await visible(page, page.getByRole("heading", { name: "Overview" }));
   });
 }
+
+const visible = (page: Page, element: Locator) => shown(page, String(element), () => element.isVisible());
 
 /** Sessions of the servers' own users. */
 const sessions = new WeakMap<TestServer, Session>();
@@ -149,57 +131,39 @@ export async function visitSignedIn(browser: Browser, server: TestServer, path: 
   return opened;
 }
 
-/**
- * Repeats work on a page that had failed requests, when it fails or its result is not what it should be. Earlier
- * failures of the page count too: it may have been loaded without a part.
- */
-async function undisturbed<T>(
-  page: Page,
-  work: (attempt: number) => Promise<T>,
-  isGood: (result: T) => boolean = () => true,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const mayRepeat = () => attempt < GOTO_ATTEMPTS && disturbed.delete(page);
-    try {
-      const result = await work(attempt);
-      if (isGood(result) || !mayRepeat()) return result;
-    } catch (error) {
-      if (!mayRepeat()) throw error;
-    }
-  }
-}
-
-/**
- * Waits for an element, and for a shorter time where a request of the page failed.
- * @param gone What must not be there any more.
- */
-async function shown(page: Page, element: Locator, gone?: Locator): Promise<void> {
-  const beganMs = performance.now();
-  const isLost = () => disturbed.has(page) && performance.now() - beganMs > DISTURBED_MS;
-  const isShown = async () => (await element.isVisible()) && ((await gone?.count()) ?? 0) === 0;
-  // Asked once: what was shown may be replaced in the next moment.
-  let wasShown = false;
-  const end = async () => {
-    wasShown = await isShown();
-    return wasShown || isLost();
-  };
-  await until(end, { seconds: 120, what: String(element) });
-  if (!wasShown) throw new Error(`Not shown after a failed request: ${element}`);
-}
-const DISTURBED_MS = 15_000;
-
 export const PASSWORD = "a good long passphrase";
 
 /** Waits until the page has received all of its data. */
 export async function settled(page: Page): Promise<void> {
-  const loading = page.locator(".mantine-Loader-root, .mantine-Skeleton-root");
   const isWhole = async (attempt: number) => {
     if (attempt > 1) await page.goto(page.url());
-    await shown(page, page.locator("h1").first(), loading);
-    return !incomplete.delete(page);
+    await shown(page, "A title, and nothing that is loading", () => page.evaluate<boolean>(WHOLE));
+    return !isIncomplete(page);
   };
   await undisturbed(page, isWhole, (whole) => whole);
 }
+
+/**
+ * Waits within the page for at most a second: to ask for each look from here costs a sixth of what it costs to load the
+ * page. What is drawn in slices may begin to load something with the next frame.
+ */
+const WHOLE = `new Promise((resolve) => {
+  const isWhole = () =>
+    document.querySelector("h1")?.checkVisibility({ visibilityProperty: true }) === true &&
+    document.querySelector(".mantine-Loader-root, .mantine-Skeleton-root") === null;
+  const end = (whole) => {
+    observer.disconnect();
+    clearTimeout(late);
+    resolve(whole);
+  };
+  const look = () => {
+    if (isWhole()) requestAnimationFrame(() => requestAnimationFrame(() => isWhole() && end(true)));
+  };
+  const observer = new MutationObserver(look);
+  const late = setTimeout(() => end(false), 1000);
+  observer.observe(document, { subtree: true, childList: true, attributes: true });
+  look();
+})`;
 
 /**
  * Shows another page of the signed-in user as a link does: through the page's router, without loading the application

@@ -216,18 +216,35 @@ async function buttonsOf(page: Page, which: string): Promise<readonly string[]> 
 }
 
 /** Of each button that the role refuses its name and the reason that it shows when it has the focus. */
-async function refusalsOf(page: Page): Promise<readonly string[]> {
-  const refusals: string[] = [];
-  for (const button of await page.locator("main button[aria-disabled=true]").all()) {
-    await button.focus();
-    const reason = page.getByRole("tooltip");
-    await reason.waitFor();
-    refusals.push(`${await button.textContent()}: ${await reason.textContent()}`);
-    await button.blur();
-    await reason.waitFor({ state: "detached" });
+const refusalsOf = (page: Page): Promise<readonly string[]> => page.evaluate(REFUSALS);
+
+/** Runs in the page, where there are hundreds of such buttons. A live update may replace them. */
+const REFUSALS = `(async () => {
+  const buttons = () => document.querySelectorAll("main button[aria-disabled=true]");
+  const reason = () => document.querySelector("[role=tooltip]");
+  const until = (isSo, what) => new Promise((resolve, reject) => {
+    const end = () => {
+      observer.disconnect();
+      clearTimeout(late);
+      resolve();
+    };
+    const observer = new MutationObserver(() => isSo() && end());
+    const late = setTimeout(() => reject(new Error(what)), 60_000);
+    observer.observe(document, { subtree: true, childList: true, attributes: true });
+    if (isSo()) end();
+  });
+  const refusals = new Set();
+  for (let index = 0; index < buttons().length; index++) {
+    const button = buttons()[index];
+    const name = button.textContent;
+    button.focus();
+    await until(() => reason()?.checkVisibility({ visibilityProperty: true }), "No reason is shown at " + name);
+    refusals.add(name + ": " + reason().textContent);
+    button.blur();
+    await until(() => reason() === null, "The reason stays at " + name);
   }
-  return [...new Set(refusals)];
-}
+  return [...refusals];
+})()`;
 
 /** Objects with pages of every kind. */
 async function objectsOf({ client }: TestServer, shop: Shop): Promise<PagedObjects> {
