@@ -1,7 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { TEAM_TABS } from "../src/team/tabs.ts";
-import { moveTo, settled } from "./browser.fixture.ts";
+import { settled } from "./browser.fixture.ts";
+import { byLink, type Opening } from "./navigation.fixture.ts";
 
 /** Objects that have pages, by their uuids. */
 export interface PagedObjects {
@@ -59,11 +60,6 @@ function tabsOf(name: keyof typeof TABS, path: string): Readonly<Record<string, 
   return { [name]: path, ...Object.fromEntries(TABS[name].map((tab) => [`${name}/${tab}`, `${path}/${tab}`])) };
 }
 
-/** How a page is opened: by its address, which loads the application anew, or by a link within the application. */
-type Opening = (page: Page, path: string) => Promise<unknown>;
-
-export const byAddress: Opening = (page, path) => page.goto(path);
-
 /**
  * Opens each page, and reads something of it.
  * @param open Default: by a link, from an open page of the signed-in user.
@@ -85,10 +81,6 @@ export async function readPages<Found extends readonly unknown[]>(
   }
   return found;
 }
-
-const byLink: Opening = async (page, path) => {
-  if (page.url() !== new URL(path, page.url()).href) await moveTo(page, path);
-};
 
 /** The page is the one that is meant, it is drawn without an error, and the list has all of its tabs. */
 async function expectWhole(page: Page, name: string, paths: Readonly<Record<string, string>>): Promise<void> {

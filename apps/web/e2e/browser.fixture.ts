@@ -145,52 +145,36 @@ export async function settled(page: Page): Promise<void> {
 
 /**
  * Waits within the page for at most a second: to ask for each look from here costs a sixth of what it costs to load the
- * page. What is drawn in slices may begin to load something with the next frame.
+ * page. It looks every second frame at most, since the browser computes styles for it, and twice: what is drawn in
+ * slices may begin to load something with the next frame.
  */
 const WHOLE = `new Promise((resolve) => {
   const isWhole = () =>
-    document.querySelector("h1")?.checkVisibility({ visibilityProperty: true }) === true &&
-    document.querySelector(".mantine-Loader-root, .mantine-Skeleton-root") === null;
+    document.querySelector(".mantine-Loader-root, .mantine-Skeleton-root, form[aria-busy=true]") === null &&
+    document.querySelector("h1")?.checkVisibility({ visibilityProperty: true }) === true;
   const end = (whole) => {
     observer.disconnect();
     clearTimeout(late);
     resolve(whole);
   };
+  let isDue = false;
+  let wasWhole = false;
   const look = () => {
-    if (isWhole()) requestAnimationFrame(() => requestAnimationFrame(() => isWhole() && end(true)));
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      isDue = false;
+      const isWholeNow = isWhole();
+      if (isWholeNow && wasWhole) return end(true);
+      wasWhole = isWholeNow;
+      if (wasWhole) look();
+    }));
   };
   const observer = new MutationObserver(look);
   const late = setTimeout(() => end(false), 1000);
   observer.observe(document, { subtree: true, childList: true, attributes: true });
   look();
 })`;
-
-/**
- * Shows another page of the signed-in user as a link does: through the page's router, without loading the application
- * again. Resolves when the router has drawn the new page, of which data may still be missing (`settled`).
- */
-export async function moveTo(page: Page, path: string): Promise<void> {
-  await undisturbed(page, async (attempt) => {
-    // A page of which a part failed to load reloads itself.
-    if (attempt > 1) await page.goto(path);
-    else await page.evaluate(`${MOVE}(${JSON.stringify(path)})`);
-  });
-}
-
-/** A function of the page. The router reports a page as rendered after React has replaced the earlier one by it. */
-const MOVE = `((path) => new Promise((resolve, reject) => {
-  const router = window.__TSR_ROUTER__;
-  const shown = () => location.pathname + location.search;
-  if (shown() === path) return reject(new Error("Already at " + path));
-  const late = setTimeout(() => reject(new Error("Not drawn within two minutes: " + path)), 120_000);
-  const end = router.subscribe("onRendered", ({ toLocation }) => {
-    if (toLocation.href !== path) return;
-    clearTimeout(late);
-    end();
-    resolve();
-  });
-  router.history.push(path);
-}))`;
 
 /** Violations reported by axe, with their places. */
 export async function accessibilityProblems(
@@ -207,81 +191,14 @@ export async function accessibilityProblems(
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
 }
 
-const STANDARDS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+export const STANDARDS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What the page looks like in each scheme and width. The schemes of a width differ in their colours only. */
-const LOOKS: readonly (readonly [number, Scheme, readonly string[]])[] = [
-  [WIDE, "light", STANDARDS],
-  [WIDE, "dark", ["color-contrast"]],
-  [NARROW, "dark", ["color-contrast"]],
-  [NARROW, "light", STANDARDS],
-];
-
-/** Loads each page once, shows it in every look, and returns what axe objects to, by page and look. */
-export async function problemsOfPages(page: Page, paths: Readonly<Record<string, string>>) {
-  const found: Record<string, readonly string[]> = {};
-  for (const [name, path] of Object.entries(paths)) {
-    for (const [look, problems] of await undisturbed(page, () => problemsOfPage(page, name, path), hasNone)) {
-      found[`${name}-${look}`] = problems;
-    }
-  }
-  return found;
-}
-
-const hasNone = (problems: readonly unknown[]) => problems.length === 0;
-
-async function problemsOfPage(page: Page, name: string, path: string) {
-  await show(page, "light", WIDE);
-  await page.goto(path);
-  await settled(page);
-  const found: [string, readonly string[]][] = [];
-  for (const [width, scheme, rules] of LOOKS) {
-    await show(page, scheme, width);
-    await picture(page, `${name}-${scheme}-${width}`);
-    await expectNothingSticksOut(page);
-    const problems = await accessibilityProblems(page, rules);
-    if (problems.length > 0) found.push([`${scheme}-${width}`, problems]);
-    const hovered = width === WIDE ? await hoveredProblems(page) : [];
-    if (hovered.length > 0) found.push([`${scheme}-${width}-hovered`, hovered]);
-  }
-  return found;
-}
-
-/** What axe objects to when everything is hovered at once; by itself it sees elements at rest only. */
-async function hoveredProblems(page: Page): Promise<readonly string[]> {
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send("DOM.enable");
-  await devtools.send("CSS.enable");
-  const { root } = await devtools.send("DOM.getDocument");
-  const { nodeIds } = await devtools.send("DOM.querySelectorAll", { nodeId: root.nodeId, selector: HOVERABLE });
-  for (const nodeId of nodeIds) {
-    // An element that the page has replaced since is not shown either.
-    await devtools.send("CSS.forcePseudoState", { nodeId, forcedPseudoClasses: ["hover"] }).catch(() => {});
-  }
-  const problems = await accessibilityProblems(page, ["color-contrast"]);
-  // Ends the states that it forced.
-  await devtools.detach();
-  await drawn(page);
-  return problems;
-}
-
-const HOVERABLE = "a, button, label, tr, li, input, select, textarea, [role=tab], [role=option], [role=region]";
-
-/** Changes scheme and width, and waits until the page has followed. */
-async function show(page: Page, scheme: Scheme, width: number): Promise<void> {
-  await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-  await page.setViewportSize({ width, height: 900 });
-  if (page.url() === "about:blank") return;
-  await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
-  await drawn(page);
-}
-
 /** Waits until dialogs and colours have faded in: half-transparent text has too little contrast. */
-async function drawn(page: Page): Promise<void> {
+export async function drawn(page: Page): Promise<void> {
   await page.evaluate(`(async () => {
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     const ending = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);

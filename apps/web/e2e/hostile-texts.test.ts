@@ -159,10 +159,15 @@ const plain = (text: string): string => text.replaceAll(/[\s\u202E]+/g, " ");
 /** What the forms say that open from rows. */
 async function textsOfEdits(page: Page): Promise<readonly string[]> {
   const texts: string[] = [];
-  for (const button of await page.getByRole("button", { name: /^Edit / }).all()) {
+  // Not by role: for each of a hundred buttons, the names of all would be computed.
+  const dialog = page.locator("[role=dialog]:visible");
+  const named = page.locator('button[aria-label^="Edit "]');
+  const buttons = named.or(page.locator("button:not([aria-label])").filter({ hasText: /^Edit / }));
+  for (const button of await buttons.all()) {
     await button.click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox").first().waitFor();
+    await dialog.locator("input, textarea, [role=textbox]").first().waitFor();
+    // A long form is drawn in parts.
+    await dialog.locator("form[aria-busy=true]").waitFor({ state: "detached" });
     texts.push(await textOf(page));
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });

@@ -6,7 +6,6 @@ import { createApplication, deploy, outcomeOf, temporaryRepository } from "../..
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import {
   accessibilityProblems,
-  moveTo,
   openBrowser,
   picture,
   settled,
@@ -14,6 +13,7 @@ import {
   visit,
   visitSignedIn,
 } from "./browser.fixture.ts";
+import { moveTo } from "./navigation.fixture.ts";
 import { printingApplication, printingRepository } from "./printing.fixture.ts";
 
 describe.skipIf(!hasChromium)("open pages", () => {

@@ -6,7 +6,6 @@ import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts"
 import {
   accessibilityProblems,
   describeLargeInBrowser,
-  moveTo,
   openBrowser,
   PASSWORD,
   picture,
@@ -15,6 +14,7 @@ import {
   visit,
   visitSignedIn,
 } from "./browser.fixture.ts";
+import { moveTo } from "./navigation.fixture.ts";
 
 /** Texts that must be shown as text, wherever a name or a value is shown. */
 const HOSTILE = [

@@ -1,18 +1,10 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import {
-  allPages,
-  byAddress,
-  PAGES_OF_TEAM,
-  type PagedObjects,
-  pagesOfObjects,
-  readPages,
-} from "./all-pages.fixture.ts";
+import { allPages, PAGES_OF_TEAM, type PagedObjects, pagesOfObjects, readPages } from "./all-pages.fixture.ts";
 import {
   accessibilityProblems,
   describeLargeInBrowser,
-  moveTo,
   openBrowser,
   picture,
   settled,
@@ -20,6 +12,7 @@ import {
   type Visit,
   visit,
 } from "./browser.fixture.ts";
+import { byAddress, moveTo } from "./navigation.fixture.ts";
 import { type Shop, shopOf } from "./shop.fixture.ts";
 
 /** What a member may press: it shows, copies, chooses or fills in something, and sends nothing. */

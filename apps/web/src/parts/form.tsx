@@ -119,7 +119,7 @@ export function SchemaForm<Schema extends z.ZodObject, Result>(props: FormProps<
   };
 
   return (
-    <form onSubmit={save} noValidate aria-label={props.submitLabel}>
+    <form onSubmit={save} noValidate aria-label={props.submitLabel} aria-busy={drawnGroups < groups.length}>
       <Stack gap="md">
         {groups
           .slice(0, drawnGroups)
