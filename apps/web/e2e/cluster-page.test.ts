@@ -3,7 +3,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { twoMachines } from "../../server/e2e/cluster.fixture.ts";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
-import { openBrowser, problemsOfPages, visitSignedIn } from "./browser.fixture.ts";
+import { openBrowser, visitSignedIn } from "./browser.fixture.ts";
+import { problemsOfPages } from "./looks.fixture.ts";
+import { byAddress } from "./navigation.fixture.ts";
 
 describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:stable"], (docker) => {
   let server: TestServer;
@@ -25,7 +27,7 @@ describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:
     const tab = `/servers/${uuids[0]}/nodes`;
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
 
-    expect(await problemsOfPages(page, { "cluster-none": tab })).toEqual({});
+    expect(await problemsOfPages(page, { "cluster-none": tab }, byAddress)).toEqual({});
     await page.getByRole("textbox", { name: "Address pool" }).fill("10.203.0.0/99");
     await page.getByRole("button", { name: "Make a cluster" }).click();
     await page.getByText("Must be an IPv4 range").waitFor();
@@ -46,7 +48,7 @@ describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:
     await labelled(page, "node-2", "zone", "zone must have the form NAME=VALUE.");
     await labelled(page, "node-2", "zone=a\ndisk=ssd");
     await row("node-2").getByText("disk=ssd, zone=a").waitFor();
-    expect(await problemsOfPages(page, { "cluster-nodes": tab })).toEqual({});
+    expect(await problemsOfPages(page, { "cluster-nodes": tab }, byAddress)).toEqual({});
     await labelled(page, "node-2", "zone=b");
     await row("node-2").getByText("zone=b", { exact: true }).waitFor();
 

@@ -2,7 +2,9 @@ import { hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { NARROW, openBrowser, problemsOfPages, visitSignedIn, WIDE } from "./browser.fixture.ts";
+import { NARROW, openBrowser, visitSignedIn, WIDE } from "./browser.fixture.ts";
+import { problemsOfPages } from "./looks.fixture.ts";
+import { byAddress } from "./navigation.fixture.ts";
 import { refer, type Shop, shopOf } from "./shop.fixture.ts";
 
 describe.skipIf(!hasChromium)("the map of an environment", () => {
@@ -24,7 +26,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
 
   it("shows what uses what on which server, in words too, and opens what is chosen with the keyboard", async () => {
     const { page, complaints, close } = await visitSignedIn(browser, server, "/");
-    expect(await problemsOfPages(page, { map: `/projects/${shop.project}?view=map` })).toEqual({});
+    expect(await problemsOfPages(page, { map: `/projects/${shop.project}?view=map` }, byAddress)).toEqual({});
     await page.setViewportSize({ width: WIDE, height: 900 });
     const map = page.getByRole("list", { name: "Map of production" });
     await map.getByText("uses shopdb by DATABASE_URL, REPLICA_URL").waitFor({ state: "attached" });
