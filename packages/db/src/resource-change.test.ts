@@ -21,7 +21,9 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
 
   const read = (position?: string): Promise<ResourceChanges> =>
     database.system.resources.changes(new Map([[place.server.id, position]]));
-  const idsOf = ({ changes }: ResourceChanges) => [...new Set(changes.map(({ resource_id }) => resource_id))];
+  /** Changes have no order. */
+  const idsOf = ({ changes }: ResourceChanges) =>
+    [...new Set(changes.map(({ resource_id }) => resource_id))].toSorted((one, other) => one - other);
   /** Those that a reader has not read before: another transaction of the machine may make it read more. */
   const newIdsOf = ({ changes: before }: ResourceChanges, after: ResourceChanges) => {
     const keys = new Set(before.map(({ key }) => key));
