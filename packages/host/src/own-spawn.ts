@@ -46,7 +46,8 @@ export async function startChild(
   }
 }
 
-const failureOf = (child: ChildProcess): Promise<never> =>
+/** Rejects with why it has not started. Call it at once, since Node reports it once. */
+export const failureOf = (child: ChildProcess): Promise<never> =>
   new Promise((_resolve, reject) => child.once("error", reject));
 
 /** 128 + signal when a signal ended it. */

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, Socket } from "node:net";
 import { join } from "node:path";
+import { failureOf } from "../own-spawn.ts";
 import { SMALL_NODE } from "../small-node.ts";
 import { CHANNEL, PIPES } from "./messages.ts";
 import { type PipeQueue, pipeQueue } from "./pipe-queue.ts";
@@ -53,9 +54,10 @@ async function startIn(
     detached: true,
     stdio: ["ignore", "ignore", "inherit", "pipe"],
   });
-  const failed = new Promise<never>((_resolve, reject) => child.once("error", reject));
+  // First: where no file can be opened, it has no streams either.
+  if (child.pid === undefined) return await failureOf(child);
   const channel = child.stdio[CHANNEL];
-  if (child.pid === undefined || !(channel instanceof Socket)) return await failed;
+  if (!(channel instanceof Socket)) throw new Error("Node gives the launcher no channel.");
   child.unref();
   const close = () => {
     onEnd();

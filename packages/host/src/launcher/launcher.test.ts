@@ -15,6 +15,7 @@ import { startProgramsBy } from "../spawn.ts";
 import { type Launcher, type LauncherOptions, launcher } from "./launcher.ts";
 
 const FIXTURE = fileURLToPath(new URL("./launcher.fixture.ts", import.meta.url));
+const NO_FILES_LEFT = fileURLToPath(new URL("./no-files-left.fixture.ts", import.meta.url));
 const opened: Launcher[] = [];
 const programs: Program[] = [];
 afterEach(() => {
@@ -166,5 +167,12 @@ describe("the launcher", () => {
     const both = [await started(by, CAT), await started(by, CAT)];
     expect(both.map(({ pid }) => processStat(pid)?.parentPid)).toEqual([process.pid, process.pid]);
     expect(warnings).toHaveLength(1);
+  });
+
+  test("reports that no file can be opened to who starts a program, and to nobody else", async () => {
+    const limited = 'ulimit -n 100 && exec "$@"';
+    const argv = ["/bin/sh", "-c", limited, "sh", process.execPath, NO_FILES_LEFT] as const;
+    const { output } = await run(argv, { env: {}, timeoutSeconds: 30 });
+    expect(JSON.parse(output)).toEqual({ outcomes: ["EMFILE", "EMFILE", "EMFILE", "EMFILE"], unhandled: [] });
   });
 });
