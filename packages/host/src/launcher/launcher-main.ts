@@ -13,16 +13,19 @@ const channel = new Socket({ fd: CHANNEL, readable: true, writable: true });
 const report = (message: Report) => channel.write(frameOf(message));
 
 async function start({ id, request, tokens }: StartMessage): Promise<void> {
-  const pipes = tokens.map(pipeOf);
+  const pipes = await Promise.allSettled(tokens.map(pipeOf));
+  const sockets = pipes.flatMap((pipe) => (pipe.status === "fulfilled" ? pipe.value : []));
   try {
-    const { child, pid } = await startChild(request, await Promise.all(pipes));
+    const lost = pipes.find((pipe) => pipe.status === "rejected");
+    if (lost !== undefined) return void report({ type: "unconnected", id, fault: faultOf(lost.reason) });
+    const { child, pid } = await startChild(request, sockets);
     report({ type: "started", id, pid });
     void reportOf(id, child, joinCgroups(request.cgroupFiles, pid));
   } catch (cause) {
     report({ type: "failed", id, fault: faultOf(cause) });
   } finally {
     // The program has its own copies: each pipe ends with it.
-    for (const pipe of pipes) void pipe.then((socket) => socket.destroy()).catch(() => {});
+    for (const socket of sockets) socket.destroy();
   }
 }
 
@@ -40,7 +43,7 @@ function pipeOf(token: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(join(folder, PIPES)).pause();
     socket.once("error", reject);
-    socket.write(token, () => resolve(socket));
+    socket.write(token, (cause) => (cause ? reject(cause) : resolve(socket)));
   });
 }
 

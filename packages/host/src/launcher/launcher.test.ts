@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -167,6 +167,19 @@ describe("the launcher", () => {
     const both = [await started(by, CAT), await started(by, CAT)];
     expect(both.map(({ pid }) => processStat(pid)?.parentPid)).toEqual([process.pid, process.pid]);
     expect(warnings).toHaveLength(1);
+  });
+
+  test("leaves a program to us that it cannot connect, as when somebody removed its socket", async () => {
+    const by = newLauncher();
+    await started(by, CAT);
+    const first = by.pid();
+    rmSync(join(folderOf(first), "pipes"));
+    const program = await started(by, CAT);
+    expect(processStat(program.pid)?.parentPid).toBe(process.pid);
+    program.stdin?.end("ours");
+    if (program.stdout !== null) expect(await text(program.stdout)).toBe("ours");
+    // It serves those that have no pipe.
+    expect(processStat((await started(by, SLEEP)).pid)?.parentPid).toBe(first);
   });
 
   test("reports that no file can be opened to who starts a program, and to nobody else", async () => {

@@ -1,8 +1,9 @@
 import type { ProgramStarter } from "../program.ts";
 import { type LauncherProcess, openLauncher } from "./launcher-process.ts";
+import { NotStarted } from "./remote-programs.ts";
 
 export interface LauncherOptions {
-  /** Starts programs where the process cannot be started. */
+  /** Starts programs where the process cannot be started, or cannot connect to us. */
   readonly otherwise: ProgramStarter;
   /** Where the folder for its socket is made. */
   readonly temporaryFolder: string;
@@ -57,7 +58,13 @@ export function launcher(options: LauncherOptions): Launcher {
   return {
     async start(request) {
       const process = await opened();
-      return process === undefined ? otherwise(request) : process.start(request);
+      if (process === undefined) return otherwise(request);
+      try {
+        return await process.start(request);
+      } catch (cause) {
+        if (cause instanceof NotStarted) return otherwise(request);
+        throw cause;
+      }
     },
     pid: () => current?.pid,
     close() {

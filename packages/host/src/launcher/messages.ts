@@ -13,6 +13,8 @@ export type Report =
   | { readonly type: "ready" }
   | { readonly type: "started"; readonly id: number; readonly pid: number }
   | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
+  /** Its pipes cannot be connected, so it was not started. */
+  | { readonly type: "unconnected"; readonly id: number; readonly fault: Fault }
   | { readonly type: "joined"; readonly id: number }
   | { readonly type: "outside"; readonly id: number; readonly fault: Fault }
   | { readonly type: "exited"; readonly id: number; readonly exitCode: number };

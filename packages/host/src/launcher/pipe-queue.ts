@@ -6,6 +6,8 @@ export interface PipeQueue {
   /** Reads the token of a new connection, and nothing that follows it. */
   accept(socket: Socket): void;
   next(token: string): Promise<Socket>;
+  /** Nobody waits for it any longer: it is closed as soon as it connects. */
+  cancel(token: string, cause: unknown): void;
   /** Nothing connects any more. */
   close(cause: Error): void;
 }
@@ -31,6 +33,13 @@ export function pipeQueue(): PipeQueue {
       const taken = () => void waiting.delete(token);
       expected.promise.then(taken, taken);
       return expected.promise;
+    },
+    cancel(token, cause) {
+      const expected = waiting.get(token);
+      if (expected === undefined) return;
+      // At once, since it may connect before the rejection is handled.
+      waiting.delete(token);
+      expected.reject(cause);
     },
     close(cause) {
       for (const { reject } of waiting.values()) reject(cause);

@@ -3,14 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "@berth/testing";
 import { afterEach, expect, test, vi } from "vitest";
 import { frameOf, frameReader, type StartMessage } from "./messages.ts";
 import { pipeQueue } from "./pipe-queue.ts";
-import { remotePrograms } from "./remote-programs.ts";
+import { NotStarted, remotePrograms } from "./remote-programs.ts";
 
-const ends: (() => void)[] = [];
+const undo: (() => void)[] = [];
 afterEach(() => {
-  for (const end of ends.splice(0)) end();
+  for (const step of undo.splice(0)) step();
 });
 
 /** Both ends of a connection. */
@@ -20,7 +21,7 @@ async function channelPair(): Promise<readonly [Socket, Socket]> {
   const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
   await new Promise<void>((resolve) => server.listen(join(folder, "socket"), resolve));
   const pair = [connect(join(folder, "socket")), await accepted] as const;
-  ends.push(() => {
+  undo.push(() => {
     for (const socket of pair) socket.destroy();
     server.close();
     rmSync(folder, { recursive: true });
@@ -28,16 +29,63 @@ async function channelPair(): Promise<readonly [Socket, Socket]> {
   return pair;
 }
 
+const SLEEP = { argv: ["/bin/sleep", "300"], env: {}, ids: {}, stdio: ["pipe"], cgroupFiles: [] } as const;
+const LASTING = { idleSeconds: 60, onIdle: () => {} };
+
 test("a program whose pipes never connect is ended, and its start fails", async () => {
   const [ours, theirs] = await channelPair();
   const program = spawn("/bin/sleep", ["300"], { detached: true, stdio: "ignore" });
   const ended = new Promise((resolve) => program.once("exit", (_code, signal) => resolve(signal)));
   const onStart = ({ id }: StartMessage) => theirs.write(frameOf({ type: "started", id, pid: program.pid ?? 0 }));
   theirs.on("data", frameReader<StartMessage>(onStart));
-  const { start } = remotePrograms(ours, pipeQueue(), { pipeSecondsMax: 0.05, idleSeconds: 60, onIdle: () => {} });
-  const request = { argv: ["/bin/sleep", "300"], env: {}, ids: {}, stdio: ["pipe"], cgroupFiles: [] } as const;
-  await expect(start(request)).rejects.toMatchObject({ code: "engine.failed" });
+  const { start } = remotePrograms(ours, pipeQueue(), { ...LASTING, pipeSecondsMax: 0.05 });
+  await expect(start(SLEEP)).rejects.toMatchObject({ code: "engine.failed" });
   expect(await ended).toBe("SIGKILL");
+});
+
+test("few starts are asked for at once: the queue of connections of a socket is short, and a request may be long", async () => {
+  const [ours, theirs] = await channelPair();
+  const asked: StartMessage[] = [];
+  const fail = ({ id }: StartMessage) => theirs.write(frameOf({ type: "failed", id, fault: { message: "no" } }));
+  theirs.on(
+    "data",
+    frameReader<StartMessage>((message) => asked.push(message)),
+  );
+  const { start } = remotePrograms(ours, pipeQueue(), LASTING);
+  const all = Promise.allSettled(Array.from({ length: 100 }, () => start(SLEEP)));
+  const most: number[] = [];
+  for (let done = 0; done < 100; ) {
+    await eventually(() => expect(asked.length).toBeGreaterThan(0));
+    most.push(asked.length);
+    done += asked.length;
+    for (const message of asked.splice(0)) fail(message);
+  }
+  expect(Math.max(...most)).toBeLessThanOrEqual(8);
+  expect((await all).map(({ status }) => status)).toEqual(Array(100).fill("rejected"));
+});
+
+test("what waits for its turn when the launcher ends was not started", async () => {
+  const [ours, theirs] = await channelPair();
+  const { start } = remotePrograms(ours, pipeQueue(), LASTING);
+  const all = Promise.allSettled(Array.from({ length: 20 }, () => start(SLEEP)));
+  theirs.once("data", () => theirs.destroy());
+  const causes = (await all).map((one) => one.status === "rejected" && one.reason);
+  expect(causes.filter((cause) => cause instanceof NotStarted)).toHaveLength(12);
+});
+
+test("a start that failed waits for no pipe", async () => {
+  const [ours, theirs] = await channelPair();
+  const fail = ({ id }: StartMessage) => theirs.write(frameOf({ type: "failed", id, fault: { message: "no" } }));
+  theirs.on("data", frameReader<StartMessage>(fail));
+  const pipes = pipeQueue();
+  const ends: Promise<Socket>[] = [];
+  const next = (token: string) => {
+    const end = pipes.next(token);
+    ends.push(end);
+    return end;
+  };
+  await expect(remotePrograms(ours, { ...pipes, next }, LASTING).start(SLEEP)).rejects.toThrow("no");
+  await expect(Promise.all(ends)).rejects.toThrow("no");
 });
 
 test("a message is joined once, in however many chunks it arrives", () => {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { DomainError } from "@berth/core";
 import { signalGroup } from "../group.ts";
 import type { Program, ProgramRequest } from "../program.ts";
+import { turns } from "../turns.ts";
 import { errorOf, frameOf, frameReader, type Report } from "./messages.ts";
 import type { PipeQueue } from "./pipe-queue.ts";
 
@@ -12,6 +13,13 @@ export interface RemotePrograms {
   start(request: ProgramRequest): Promise<Program>;
   /** Ends that process; programs that it has started continue. */
   close(): void;
+}
+
+/** The program was not started, so it can be started by other means. */
+export class NotStarted extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
 }
 
 /** What is reported of a program. */
@@ -34,6 +42,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
   const programs = new Map<number, Watched>();
+  const starts = turns(STARTS_MAX);
   let lastId = 0;
   let held = 0;
   let idle: NodeJS.Timeout | undefined;
@@ -56,6 +65,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
     }
     const { started, joined, exited } = programs.get(report.id) ?? watched();
     if (report.type === "started") started.resolve(report.pid);
+    if (report.type === "unconnected") started.reject(new NotStarted(errorOf(report.fault)));
     if (report.type === "failed") started.reject(errorOf(report.fault));
     if (report.type === "joined") joined.resolve();
     if (report.type === "outside") joined.reject(errorOf(report.fault));
@@ -93,9 +103,12 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
       one.exited.promise.then(ended, ended);
       const tokens = request.stdio.map((kind) => (kind === "pipe" ? crypto.randomUUID() : undefined));
       const ends = tokens.map((token) => (token === undefined ? null : pipes.next(token)));
-      channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
       try {
-        const pid = await one.started.promise;
+        const pid = await starts.take(async () => {
+          if (channel.destroyed) throw new NotStarted(launcherEnded());
+          channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
+          return one.started.promise;
+        });
         const [stdin = null, stdout = null, stderr = null] = await connected(pid, ends, pipeSecondsMax);
         if (stdin !== null) endInput(stdin, one.exited.promise);
         return {
@@ -105,7 +118,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
           unref: release,
         };
       } catch (cause) {
-        // They may connect later than the failure is reported.
+        for (const token of tokens) if (token !== undefined) pipes.cancel(token, cause);
         for (const end of ends) end?.then((socket) => socket.destroy()).catch(() => {});
         one.exited.reject(cause);
         throw cause;
@@ -114,6 +127,12 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
     close: () => void channel.end(),
   };
 }
+
+/**
+ * Starts that are asked for at the same moment. A socket's queue of connections is full with some hundred, and a
+ * request may need megabytes here and there.
+ */
+const STARTS_MAX = 8;
 
 function watched(): Watched {
   const one: Watched = {
