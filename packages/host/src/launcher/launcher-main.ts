@@ -5,7 +5,16 @@ import { rmSync } from "node:fs";
 import { connect, Socket } from "node:net";
 import { join } from "node:path";
 import { exitCodeOf, joinCgroups, startChild } from "../own-spawn.ts";
-import { CHANNEL, faultOf, frameOf, frameReader, PIPES, type Report, type StartMessage } from "./messages.ts";
+import {
+  CHANNEL,
+  faultOf,
+  frameOf,
+  frameReader,
+  PIPES,
+  type Question,
+  type Report,
+  type StartMessage,
+} from "./messages.ts";
 
 /** Only our own user can enter it. */
 const [folder = ""] = process.argv.slice(2);
@@ -51,7 +60,7 @@ function pipeOf(token: string): Promise<Socket> {
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
 channel.on(
   "data",
-  frameReader<StartMessage>((message) => void start(message)),
+  frameReader<Question>((message) => void (message.type === "ping" ? report({ type: "pong" }) : start(message))),
 );
 channel.on("error", () => {});
 // The server has ended, or needs nothing at the moment. Programs that must outlive it continue.

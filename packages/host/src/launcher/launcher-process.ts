@@ -12,6 +12,7 @@ interface LauncherProcessOptions {
   readonly temporaryFolder: string;
   readonly nodePath: string;
   readonly idleSeconds: number;
+  readonly pingSeconds?: number | undefined;
   /** Called when no further program may be started by this process. */
   onEnd(): void;
 }
@@ -46,7 +47,7 @@ export async function openLauncher(options: LauncherProcessOptions): Promise<Lau
 async function startIn(
   folder: string,
   pipes: PipeQueue,
-  { nodePath, idleSeconds, onEnd }: LauncherProcessOptions,
+  { nodePath, idleSeconds, pingSeconds, onEnd }: LauncherProcessOptions,
 ): Promise<LauncherProcess> {
   // In a session of its own: a terminal's Ctrl-C ends us in our own order.
   const child = spawn(nodePath, [...SMALL_NODE, MAIN, folder], {
@@ -63,7 +64,10 @@ async function startIn(
     onEnd();
     programs.close();
   };
-  const programs = remotePrograms(channel, pipes, { idleSeconds, onIdle: close });
+  const programs = remotePrograms(channel, pipes, {
+    ...{ pingSeconds, idleSeconds, onIdle: close },
+    onSilence: () => child.kill("SIGKILL"),
+  });
   channel.once("close", onEnd);
   const timer = setTimeout(() => channel.destroy(), START_SECONDS_MAX * 1000);
   try {

@@ -108,6 +108,27 @@ describe("the launcher", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
+  test("that no longer answers is given up: what waits for it fails, and the next one starts another", async () => {
+    const by = newLauncher({ pingSeconds: 0.05 });
+    startProgramsBy(by.start);
+    let first: number | undefined;
+    const onStart = () => {
+      first = by.pid();
+      process.kill(first ?? 0, "SIGSTOP");
+    };
+    const running = run(["/bin/sleep", "300"], { env: {}, onStart });
+    await expect(running).rejects.toMatchObject({ code: "engine.failed" });
+    expect(first).toBeDefined();
+    await eventually(() => expect(isRunning(first)).toBe(false));
+    expect((await run(["/bin/true"], { env: {} })).exitCode).toBe(0);
+  });
+
+  test("is not given up while it answers", async () => {
+    const by = newLauncher({ pingSeconds: 0.25 });
+    const program = await started(by, { ...SLEEP, argv: ["/bin/sleep", "2"] });
+    expect(await program.exitCode).toBe(0);
+  });
+
   test("ends once nobody waits for a program, and programs that outlive it continue", async () => {
     const by = newLauncher({ idleSeconds: 0.05 });
     const held = await started(by, CAT);

@@ -9,6 +9,8 @@ export interface LauncherOptions {
   readonly temporaryFolder: string;
   /** The process ends after this time without a program that somebody waits for. Default 60. */
   readonly idleSeconds?: number;
+  /** The process is given up when it answers nothing for four times this long while a program is waited for. Default 10. */
+  readonly pingSeconds?: number;
   readonly nodePath?: string;
   /** Receives why the process cannot be started. */
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
@@ -24,7 +26,14 @@ export interface Launcher {
 
 /** Starts programs by a small process, which is started with the first of them. */
 export function launcher(options: LauncherOptions): Launcher {
-  const { otherwise, temporaryFolder, idleSeconds = IDLE_SECONDS, nodePath = process.execPath, warn } = options;
+  const {
+    otherwise,
+    temporaryFolder,
+    idleSeconds = IDLE_SECONDS,
+    nodePath = process.execPath,
+    pingSeconds,
+    warn,
+  } = options;
   let opening: Promise<LauncherProcess | undefined> | undefined;
   let current: LauncherProcess | undefined;
 
@@ -37,7 +46,7 @@ export function launcher(options: LauncherOptions): Launcher {
   function opened(): Promise<LauncherProcess | undefined> {
     if (opening !== undefined) return opening;
     const attempt: Promise<LauncherProcess | undefined> = openLauncher({
-      ...{ temporaryFolder, nodePath, idleSeconds },
+      ...{ temporaryFolder, nodePath, idleSeconds, pingSeconds },
       // One that never opened is tried again later, and not for each program.
       onEnd: () => current && forget(attempt),
     }).then(

@@ -1,16 +1,20 @@
 import type { ProgramRequest } from "../program.ts";
 
-/** Asks the launcher to start a program. */
+/** What the launcher is asked: to start a program, or only to answer. */
+export type Question = StartMessage | { readonly type: "ping" };
+
 export interface StartMessage {
+  readonly type: "start";
   readonly id: number;
   readonly request: ProgramRequest;
   /** One for each pipe of the request: the launcher connects to us, sends it, and gives the connection to the program. */
   readonly tokens: readonly string[];
 }
 
-/** What the launcher reports: once that it is ready, and of each program what has happened to it. */
+/** What the launcher reports: once that it is ready, its answers, and of each program what has happened to it. */
 export type Report =
   | { readonly type: "ready" }
+  | { readonly type: "pong" }
   | { readonly type: "started"; readonly id: number; readonly pid: number }
   | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
   /** Its pipes cannot be connected, so it was not started. */
@@ -46,7 +50,7 @@ export const CHANNEL = 3;
 const LENGTH_BYTES = 4;
 
 /** A message as it is sent over the channel: JSON after its length. */
-export function frameOf(message: StartMessage | Report): Buffer {
+export function frameOf(message: Question | Report): Buffer {
   const body = Buffer.from(JSON.stringify(message));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(body.length);
@@ -54,7 +58,7 @@ export function frameOf(message: StartMessage | Report): Buffer {
 }
 
 /** Reads the chunks of a channel. Both ends are of the same build, so what arrives is what `frameOf` was given. */
-export function frameReader<Message extends StartMessage | Report>(
+export function frameReader<Message extends Question | Report>(
   onMessage: (message: Message) => void,
 ): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];

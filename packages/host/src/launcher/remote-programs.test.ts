@@ -30,7 +30,7 @@ async function channelPair(): Promise<readonly [Socket, Socket]> {
 }
 
 const SLEEP = { argv: ["/bin/sleep", "300"], env: {}, ids: {}, stdio: ["pipe"], cgroupFiles: [] } as const;
-const LASTING = { idleSeconds: 60, onIdle: () => {} };
+const LASTING = { idleSeconds: 60, onIdle: () => {}, onSilence: () => {} };
 
 test("a program whose pipes never connect is ended, and its start fails", async () => {
   const [ours, theirs] = await channelPair();

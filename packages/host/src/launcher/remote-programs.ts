@@ -3,6 +3,7 @@ import { DomainError } from "@berth/core";
 import { signalGroup } from "../group.ts";
 import type { Program, ProgramRequest } from "../program.ts";
 import { turns } from "../turns.ts";
+import { liveness } from "./liveness.ts";
 import { errorOf, frameOf, frameReader, type Report } from "./messages.ts";
 import type { PipeQueue } from "./pipe-queue.ts";
 
@@ -30,15 +31,19 @@ interface Watched {
 }
 
 interface RemoteOptions {
+  /** Between questions whether that process still answers, while a program is waited for. Default 10. */
+  readonly pingSeconds?: number | undefined;
   /** Longest time until the pipes of a program that runs are connected. Default 20. */
   readonly pipeSecondsMax?: number;
   readonly idleSeconds: number;
   /** Called after this time without a program that somebody waits for. */
   onIdle(): void;
+  /** Called when that process no longer answers; it is given up. */
+  onSilence(): void;
 }
 
 export function remotePrograms(channel: Socket, pipes: PipeQueue, options: RemoteOptions): RemotePrograms {
-  const { pipeSecondsMax = 20, idleSeconds, onIdle } = options;
+  const { pingSeconds = 10, pipeSecondsMax = 20, idleSeconds, onIdle, onSilence } = options;
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
   const programs = new Map<number, Watched>();
@@ -47,10 +52,20 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
   let held = 0;
   let idle: NodeJS.Timeout | undefined;
 
+  const answers = liveness({
+    intervalSeconds: pingSeconds,
+    ask: () => channel.write(frameOf({ type: "ping" })),
+    onSilence() {
+      channel.destroy();
+      onSilence();
+    },
+  });
+
   channel.on("error", () => {});
   channel.on("data", frameReader<Report>(accept));
   channel.once("close", () => {
     clearTimeout(idle);
+    answers.stop();
     const cause = launcherEnded();
     pipes.close(cause);
     ready.reject(cause);
@@ -58,6 +73,8 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
   });
 
   function accept(report: Report): void {
+    answers.heard();
+    if (report.type === "pong") return;
     if (report.type === "ready") {
       channel.unref();
       ready.resolve();
@@ -76,6 +93,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
   function hold(): () => void {
     clearTimeout(idle);
     held += 1;
+    answers.start();
     channel.ref();
     let isHeld = true;
     return () => {
@@ -83,6 +101,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
       isHeld = false;
       held -= 1;
       if (held > 0 || channel.destroyed) return;
+      answers.stop();
       channel.unref();
       idle = setTimeout(onIdle, idleSeconds * 1000).unref();
     };
@@ -106,7 +125,7 @@ export function remotePrograms(channel: Socket, pipes: PipeQueue, options: Remot
       try {
         const pid = await starts.take(async () => {
           if (channel.destroyed) throw new NotStarted(launcherEnded());
-          channel.write(frameOf({ id, request, tokens: tokens.filter((token) => token !== undefined) }));
+          channel.write(frameOf({ type: "start", id, request, tokens: tokens.filter((token) => token !== undefined) }));
           return one.started.promise;
         });
         const [stdin = null, stdout = null, stderr = null] = await connected(pid, ends, pipeSecondsMax);
