@@ -27,8 +27,8 @@ const asked = channel("berth.program");
 /**
  * Starts a program without a shell, as leader of its own session and process group, with exactly the given
  * environment.
- * @throws DomainError `engine.failed` when the program or the working directory does not exist, or when arguments and
- *   environment are longer than Linux allows.
+ * @throws DomainError `engine.failed` when the program or the working directory does not exist or may not be used, when
+ *   arguments and environment are longer than Linux allows, or when the machine has nothing left for another process.
  */
 export async function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): Promise<Program> {
   const { env, cgroupFiles = [] } = options;
@@ -39,12 +39,28 @@ export async function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly
   try {
     return await start({ argv: command, env, cwd, ids, stdio, cgroupFiles });
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "E2BIG") throw tooLong(argv, cause);
-    if (!isOfProgram(cause)) throw cause;
-    const place = options.cwd === undefined ? "" : " or the folder to run it in does not exist";
-    const message = `The program ${argv[0]} cannot be started: it is not installed${place}. Install it and try again.`;
-    throw new DomainError("engine.failed", message, { cause });
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code === "E2BIG") throw tooLong(argv, cause);
+    const isExhausted = typeof code === "string" && EXHAUSTED.has(code);
+    if (!isExhausted && !isOfProgram(cause)) throw cause;
+    const reason = isExhausted ? NOTHING_LEFT : reasonOf(code, options);
+    throw new DomainError("engine.failed", `The program ${argv[0]} cannot be started: ${reason}`, { cause });
   }
+}
+
+/** Of processes, memory or open files, whoever noticed it. */
+const EXHAUSTED: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
+
+const NOTHING_LEFT =
+  "this machine has no process, memory or open file left for it. End what is not needed, or raise the limit, and try again.";
+
+function reasonOf(code: unknown, { cwd }: SpawnOptions): string {
+  if (code === "EACCES") {
+    const place = cwd === undefined ? "" : ", or its folder may not be entered";
+    return `its file may not be executed${place}. Check the permissions and try again.`;
+  }
+  const place = cwd === undefined ? "" : " or the folder to run it in does not exist";
+  return `it is not installed${place}. Install it and try again.`;
 }
 
 /** Linux passes no more to a program unless somebody raised the limit of its stack. */
@@ -68,7 +84,7 @@ const tooLong = ([program]: Argv, cause?: unknown) =>
 
 /** Errors of the start itself, rather than of a file for its output. */
 const isOfProgram = (cause: unknown): boolean =>
-  cause instanceof Error && "syscall" in cause && String(cause.syscall).startsWith("spawn ");
+  cause instanceof Error && "syscall" in cause && /^spawn( |$)/.test(String(cause.syscall));
 
 /**
  * Call it before `spawnAs` with a user: the started program enters the folder itself, and its exit code for a failure
