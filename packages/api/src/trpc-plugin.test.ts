@@ -1,3 +1,4 @@
+import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Example, type ExampleOptions, example } from "./example.fixture.ts";
 import { BATCH_MAX } from "./trpc-plugin.ts";
@@ -53,8 +54,35 @@ describe("the same operations by tRPC", () => {
 
   it("refuses more values than any operation reads, before they are parsed", async () => {
     const response = await mutate(api(), "notes.create", { title: Array(15_001).fill({}) });
-    expect([response.statusCode, response.json().code]).toEqual([400, "request.malformed"]);
+    const { error } = response.json();
+    expect([response.statusCode, error.data.problem.code]).toEqual([400, "request.malformed"]);
+    expect(error).toMatchObject({ code: -32600, message: error.data.problem.message });
   });
+
+  it.each(["/trpc/notes.create", "/api/v1/notes"])(
+    "refuses a body beyond the limit with an answer also for a sender that listens only when all is sent (%s)",
+    async (path) => {
+      const { app } = api();
+      await app.listen({ host: "127.0.0.1", port: 0 });
+      const { port } = app.server.address() as AddressInfo;
+      const body = Buffer.alloc(20_000_000, "x");
+      const head = [
+        ...[`POST ${path} HTTP/1.1`, "host: x", "authorization: Bearer 1|all", "content-type: application/json"],
+        ...[`content-length: ${body.length}`, "connection: close", "", ""],
+      ];
+      const socket = connect(port, "127.0.0.1");
+      socket.write(head.join("\r\n"));
+      await new Promise((resolve, reject) => {
+        socket.once("error", reject);
+        socket.write(body, resolve);
+      });
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      const json = JSON.parse(answer.slice(answer.indexOf("{")));
+      expect(answer).toMatch(/^HTTP\/1.1 413 /);
+      expect((json.error?.data.problem ?? json).code).toBe("request.too_large");
+    },
+  );
 
   it("names the fields", async () => {
     const { problem } = (await mutate(api(), "notes.create", { nope: 1 })).json().error.data;

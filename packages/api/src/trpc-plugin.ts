@@ -1,6 +1,7 @@
 import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Identity } from "./auth.ts";
 import { asTrpcError, problemOf } from "./errors.ts";
@@ -8,8 +9,9 @@ import { holdBodies } from "./held-body.ts";
 import type { HeldBytes } from "./held-bytes.ts";
 import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
-import { asRequestError } from "./rest/request-error.ts";
+import { asRequestError, isTooLarge } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
+import { discardRest } from "./rest/upload.ts";
 import type { Control, RequestContext } from "./trpc.ts";
 import { trpcSocket } from "./trpc-socket.ts";
 import { whenClosed } from "./when-closed.ts";
@@ -44,19 +46,18 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   const isPublic = publicCalls(router);
   withholdBodies(app, (request) => !isIdentified(callers.get(request)?.found) && !isPublic(pathOf(request)));
   // For errors before tRPC reads the request.
-  app.setErrorHandler((error, request, reply) => {
-    const { status, headers, body } = problemOf(asRequestError(error), request.id);
-    return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
+  app.setErrorHandler(async (error, request, reply) => {
+    if (isTooLarge(error)) await discardRest(request.raw);
+    return refuse(asRequestError(error), request, reply);
   });
   trpcSocket(app, router, options);
   app.removeAllContentTypeParsers();
   // The adapter gets the body as text and parses it in its handler, so it is checked here.
-  app.addHook("preHandler", async ({ body, id }, reply) => {
+  app.addHook("preHandler", async (request, reply) => {
     try {
-      if (typeof body === "string") assertFewValues(body);
+      if (typeof request.body === "string") assertFewValues(request.body);
     } catch (refusal) {
-      const problem = problemOf(refusal, id);
-      return reply.code(problem.status).send(problem.body);
+      return refuse(refusal, request, reply);
     }
   });
   app.register(fastifyTRPCPlugin, {
@@ -75,6 +76,16 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
     },
   });
   done();
+}
+
+/** Answers as tRPC does for an error of a call: its client reads no other form. */
+function refuse(refusal: unknown, { id, params }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, headers, body } = problemOf(refusal, id);
+  const { code } = asTrpcError(refusal);
+  const { path } = params as { readonly path?: string };
+  const data = { code, httpStatus: status, path, problem: body };
+  const answer = { error: { code: TRPC_ERROR_CODES_BY_KEY[code], message: body.message, data } };
+  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(answer));
 }
 
 /** Whether all calls of a path are of public operations. */

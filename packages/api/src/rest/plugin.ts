@@ -19,7 +19,7 @@ import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
 import { type ItemSizes, itemSizes, LONG_LIST_BYTES, longList, type ReadPart } from "./long-list.ts";
-import { asRequestError } from "./request-error.ts";
+import { asRequestError, isTooLarge } from "./request-error.ts";
 import { askedPage, isPagedList, operationsOf, type Route, routesOf } from "./routes.ts";
 import { discardRest, uploadOf } from "./upload.ts";
 
@@ -65,7 +65,10 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   });
   holdBodies(app, ({ bytes, routeOptions }) => (routeOptions.config.route?.body === "upload" ? undefined : bytes));
   withholdBodies(app, isRefused);
-  app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
+  app.setErrorHandler(async (error, request, reply) => {
+    if (isTooLarge(error)) await discardRest(request.raw);
+    return fail(error, request, reply, options);
+  });
 
   app.removeAllContentTypeParsers();
   // Read as bytes: the operation decides how to parse them, after the caller is identified.

@@ -13,6 +13,10 @@ export function asRequestError(error: unknown): unknown {
   return isClientFault ? malformed("The request could not be read.") : error;
 }
 
+/** Of a body that was not read, or not to its end. */
+export const isTooLarge = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_BODY_TOO_LARGE";
+
 const REFUSALS: Readonly<Record<string, () => DomainError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new DomainError("request.too_large", "The request is too large."),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformed("Content-Type must be application/json."),

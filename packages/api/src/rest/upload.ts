@@ -16,7 +16,7 @@ export async function* uploadOf(request: IncomingMessage): AsyncGenerator<Uint8A
 }
 
 /**
- * Reads and drops the rest of a refused upload: a client that is still sending does not read the answer, and loses it
+ * Reads and drops the rest of a refused body: a client that is still sending does not read the answer, and loses it
  * if the connection is closed with unread bytes.
  */
 export async function discardRest(request: IncomingMessage): Promise<void> {
