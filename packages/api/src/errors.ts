@@ -92,6 +92,6 @@ const TRPC_REFUSALS: Partial<Record<TRPCError["code"], readonly [ErrorCode, stri
   BAD_REQUEST: ["request.malformed", "Invalid request."],
   NOT_FOUND: ["request.not_found", "Not found."],
   METHOD_NOT_SUPPORTED: ["request.method_not_allowed", "Use GET for queries and POST for mutations."],
-  PAYLOAD_TOO_LARGE: ["request.too_large", "The request is too large."],
+  PAYLOAD_TOO_LARGE: ["request.too_large", "The request is too large. Send less in one request."],
   UNSUPPORTED_MEDIA_TYPE: ["request.unsupported_media_type", "Content-Type must be application/json."],
 };

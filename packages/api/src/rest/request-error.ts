@@ -18,7 +18,8 @@ export const isTooLarge = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_BODY_TOO_LARGE";
 
 const REFUSALS: Readonly<Record<string, () => DomainError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new DomainError("request.too_large", "The request is too large."),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new DomainError("request.too_large", "The request is too large. Send less in one request."),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => malformed("Content-Type must be application/json."),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => malformed("Content-Length does not match the body."),
   FST_ERR_BAD_URL: () => malformed("The URL is not well-formed."),
