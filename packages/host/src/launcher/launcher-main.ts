@@ -1,7 +1,7 @@
 // A small process that starts programs for the server: a fork copies the page tables of the process that asks for it,
 // which stops a large one for milliseconds. It ends with its channel.
 import type { ChildProcess } from "node:child_process";
-import { rmSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect, Socket } from "node:net";
 import { join } from "node:path";
 import { exitCodeOf, joinCgroups, startChild } from "../own-spawn.ts";
@@ -56,6 +56,28 @@ function pipeOf(token: string): Promise<Socket> {
   });
 }
 
+/**
+ * What started the server may have left it files, such as a lock or a log, which each program would inherit. Node lets no
+ * program inherit the files that it opens itself.
+ */
+function closeInherited(): void {
+  for (const file of readdirSync("/proc/self/fd").map(Number)) {
+    if (file > CHANNEL && isInheritable(file)) closeSync(file);
+  }
+}
+
+function isInheritable(file: number): boolean {
+  try {
+    const [, flags = ""] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${file}`, "utf8")) ?? [];
+    return flags !== "" && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    return false; // It was open only to list the others.
+  }
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+closeInherited();
 // What stops all processes of a service at once would take it from the server, which stops in its own order.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
 channel.on(

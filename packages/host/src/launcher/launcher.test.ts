@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { type StdioOptions, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -156,6 +156,23 @@ describe("the launcher", () => {
     await eventually(() => expect([pids.launcher, pids.piped].filter(isRunning)).toEqual([]));
     expect(existsSync(folder)).toBe(false);
     expect(isRunning(pids.lasting)).toBe(true);
+    process.kill(pids.lasting, "SIGKILL");
+  });
+
+  test("passes no file on that the server inherited from what started it", async () => {
+    const [log, far] = [openSync("/dev/null", "r"), 40] as const;
+    const stdio: StdioOptions = ["ignore", "pipe", "inherit", ...Array<"ignore">(far - 3).fill("ignore"), log];
+    const owner = spawn(process.execPath, [FIXTURE, "stays"], { stdio });
+    closeSync(log);
+    const line = await new Promise<string>((resolve) => owner.stdout?.once("data", (data) => resolve(`${data}`)));
+    const pids = JSON.parse(line) as Record<"lasting" | "piped", number>;
+    const files = (pid: number | undefined) => readdirSync(`/proc/${pid}/fd`);
+    expect(files(owner.pid)).toContain(String(far));
+    expect([files(pids.lasting), files(pids.piped)]).toEqual([
+      ["0", "1", "2"],
+      ["0", "1", "2"],
+    ]);
+    owner.kill("SIGKILL");
     process.kill(pids.lasting, "SIGKILL");
   });
 
