@@ -18,6 +18,16 @@ test("silence is reported after four intervals, and not where something is heard
   expect(onSilence).toHaveBeenCalledTimes(1);
 });
 
+test("silence is not excused by what is started meanwhile", () => {
+  const onSilence = vi.fn();
+  const answers = liveness({ intervalSeconds: 10, ask: () => {}, onSilence });
+  for (let n = 0; n < 8; n++) {
+    answers.start();
+    vi.advanceTimersByTime(5000);
+  }
+  expect(onSilence).toHaveBeenCalledTimes(1);
+});
+
 test("nothing is asked of what nobody waits for, and it starts anew without a fault of the past", () => {
   const asked = vi.fn();
   const onSilence = vi.fn();

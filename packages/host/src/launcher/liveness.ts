@@ -21,8 +21,9 @@ export function liveness({ intervalSeconds, ask, onSilence }: LivenessOptions): 
   let unanswered = 0;
   return {
     start() {
+      if (timer !== undefined) return;
       unanswered = 0;
-      timer ??= setInterval(() => {
+      timer = setInterval(() => {
         if (unanswered === UNANSWERED_MAX) return onSilence();
         unanswered += 1;
         ask();

@@ -3,6 +3,7 @@ import type { ProgramRequest } from "../program.ts";
 /** What the launcher is asked: to start a program, or only to answer. */
 export type Question = StartMessage | { readonly type: "ping" };
 
+/** Asks the launcher to start a program. */
 export interface StartMessage {
   readonly type: "start";
   readonly id: number;
