@@ -109,7 +109,7 @@ describe("the launcher", () => {
   });
 
   test("that no longer answers is given up: what waits for it fails, and the next one starts another", async () => {
-    const by = newLauncher({ pingSeconds: 0.05 });
+    const by = newLauncher({ pingSeconds: 0.5 });
     startProgramsBy(by.start);
     let first: number | undefined;
     const onStart = () => {
@@ -124,8 +124,8 @@ describe("the launcher", () => {
   });
 
   test("is not given up while it answers", async () => {
-    const by = newLauncher({ pingSeconds: 0.25 });
-    const program = await started(by, { ...SLEEP, argv: ["/bin/sleep", "2"] });
+    const by = newLauncher({ pingSeconds: 0.5 });
+    const program = await started(by, { ...SLEEP, argv: ["/bin/sleep", "3"] });
     expect(await program.exitCode).toBe(0);
   });
 
