@@ -63,7 +63,6 @@ const CONNECTING = [
   "^packages/source/src/(git/(address|guarded-http)|git-host/github)\\.ts$",
   // Over a server's own stream, or to this machine's own programs.
   "^packages/docker-client/src/client\\.ts$",
-  "^packages/docker-client/src/plain-read\\.ts$", // Only by the agent of `client.ts`.
   "^packages/engine/src/(docker/(buildkit/|engine-json)|process/(ports|static-server))",
   "^packages/engine/src/conformance(-app)?\\.ts$",
   "^packages/worker/src/probe\\.ts$",
