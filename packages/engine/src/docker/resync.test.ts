@@ -160,6 +160,12 @@ test("an engine that does not connect its event stream is asked for what runs ne
   }
 });
 
+/** Without it, the list would not suffice of any container. */
+const PLACE = {
+  HostConfig: { NetworkMode: "net" },
+  NetworkSettings: { Networks: { net: { IPAddress: "10.0.0.2" } } },
+};
+
 test("of a server that is taken in, only containers of which its list says too little are inspected at once", async () => {
   const docker = dockerClient(localHost("here"));
   const statuses: Readonly<Record<string, string>> = {
@@ -178,12 +184,8 @@ test("of a server that is taken in, only containers of which its list says too l
   vi.spyOn(docker, "getEvents").mockResolvedValue(events);
   vi.spyOn(docker, "listContainers").mockImplementation(async () => {
     lists += 1;
-    const place = {
-      HostConfig: { NetworkMode: "net" },
-      NetworkSettings: { Networks: { net: { IPAddress: "10.0.0.2" } } },
-    };
     return [...Object.entries(statuses).map(([id, status]) => listed(id, status)), stopped].map((one) => ({
-      ...{ ...one, ...place, Labels: { ...one.Labels, [LABELS.deployment]: one.Id, [LABELS.port]: "80" } },
+      ...{ ...one, ...PLACE, Labels: { ...one.Labels, [LABELS.deployment]: one.Id, [LABELS.port]: "80" } },
     })) as never;
   });
   vi.spyOn(docker, "getContainer").mockImplementation(
@@ -199,8 +201,8 @@ test("of a server that is taken in, only containers of which its list says too l
           const health = /\((\w+)\)/.exec(statuses[id] ?? "")?.[1];
           const description = inspected(id, { ...State, ...(health && { Health: { Status: health } }) });
           const labels = { ...LABELS_OF_RELEASE, [LABELS.deployment]: id, [LABELS.port]: "80" };
-          const networks = { NetworkSettings: { Networks: { net: { IPAddress: "10.0.0.2" } } } };
-          return { ...description, ...networks, RestartCount: 5, Config: { Labels: labels } };
+          const { NetworkSettings } = PLACE;
+          return { ...description, NetworkSettings, RestartCount: 5, Config: { Labels: labels } };
         },
       }) as never,
   );
@@ -224,7 +226,7 @@ test("of a server that is taken in, only containers of which its list says too l
     expect(seen("long")?.startedAt).toEqual(new Date("2026-01-01T00:00:00Z"));
     const listsBefore = lists;
     await until(() => lists > listsBefore + 12, { what: "further snapshots are made" });
-    // What an inspection adds to the list is no change of the release.
+    // Nothing is reported when an inspection adds what the list lacked.
     expect(reported.toSorted()).toEqual(all);
   } finally {
     watch.close();
@@ -239,7 +241,9 @@ test.each([undefined, "Libpod/5.0.0 (linux)"])(
     const events = Object.assign(new PassThrough(), { headers: { server } });
     vi.spyOn(docker, "ping").mockResolvedValue("OK");
     vi.spyOn(docker, "getEvents").mockResolvedValue(events);
-    vi.spyOn(docker, "listContainers").mockImplementation(async () => [listed("one", "Up 2 hours")] as never);
+    vi.spyOn(docker, "listContainers").mockImplementation(
+      async () => [{ ...listed("one", "Up 2 hours"), ...PLACE }] as never,
+    );
     vi.spyOn(docker, "getContainer").mockReturnValue({
       inspect: async () => {
         inspections += 1;
