@@ -1,6 +1,7 @@
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Example, type ExampleOptions, example } from "./example.fixture.ts";
+import { sendWhole } from "./late-reader.fixture.ts";
 import { BATCH_MAX } from "./trpc-plugin.ts";
 
 const open: Example[] = [];
@@ -65,19 +66,8 @@ describe("the same operations by tRPC", () => {
       const { app } = api();
       await app.listen({ host: "127.0.0.1", port: 0 });
       const { port } = app.server.address() as AddressInfo;
-      const body = Buffer.alloc(20_000_000, "x");
-      const head = [
-        ...[`POST ${path} HTTP/1.1`, "host: x", "authorization: Bearer 1|all", "content-type: application/json"],
-        ...[`content-length: ${body.length}`, "connection: close", "", ""],
-      ];
-      const socket = connect(port, "127.0.0.1");
-      socket.write(head.join("\r\n"));
-      await new Promise((resolve, reject) => {
-        socket.once("error", reject);
-        socket.write(body, resolve);
-      });
-      let answer = "";
-      for await (const chunk of socket) answer += chunk;
+      const head = [`POST ${path} HTTP/1.1`, "authorization: Bearer 1|all", "content-type: application/json"];
+      const answer = await sendWhole(port, head, Buffer.alloc(20_000_000, "x"));
       const json = JSON.parse(answer.slice(answer.indexOf("{")));
       expect(answer).toMatch(/^HTTP\/1.1 413 /);
       expect((json.error?.data.problem ?? json).code).toBe("request.too_large");

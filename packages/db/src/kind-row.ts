@@ -221,6 +221,23 @@ interface SubjectOf<Kind extends ResourceKind, Resource, Secrets> {
 
 const sealedOf = (kind: ResourceKind) => sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed");
 
+/** A row of `select` with the sealed secrets as a resource with its secrets. */
+function subjectOf<
+  Kind extends ResourceKind,
+  TB extends keyof DB,
+  Row,
+  Resource extends ResourceRecord,
+  Secrets extends object,
+>(
+  context: StoreContext,
+  { kind, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
+  { sealed, ...row }: { readonly sealed: Uint8Array | null },
+): SubjectOf<Kind, Resource, Secrets> {
+  // It has every column that `select` names.
+  const found = record(row as Row);
+  return { kind, record: found, secrets: openSecrets(context, kind, found.uuid, sealed, secretDefaults) };
+}
+
 /** Resources of this kind with their secrets, of any team, by id. */
 export async function readSubjects<
   Kind extends ResourceKind,
@@ -230,21 +247,16 @@ export async function readSubjects<
   Secrets extends object,
 >(
   context: StoreContext,
-  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
+  kindRows: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, SubjectOf<Kind, Resource, Secrets>>> {
-  const rows = await select(context.db)
-    .select(sealedOf(kind))
+  const rows = await kindRows
+    .select(context.db)
+    .select(sealedOf(kindRows.kind))
     .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
     .execute();
-  return new Map(
-    rows.map(({ sealed, ...row }) => {
-      // It has every column that `select` names.
-      const found = record(row as Row);
-      const secrets = openSecrets(context, kind, found.uuid, sealed, secretDefaults);
-      return [found.id, { kind, record: found, secrets }];
-    }),
-  );
+  const subjects = rows.map((row) => subjectOf(context, kindRows, row));
+  return new Map(subjects.map((subject) => [subject.record.id, subject]));
 }
 
 /** A resource of this kind with its secrets, of any team, and what the route of one of its parts is made of. */
@@ -256,23 +268,21 @@ export async function readSubject<
   Secrets extends object,
 >(
   context: StoreContext,
-  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
+  kindRows: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
   key: RoutingKey,
 ): Promise<(Omit<Routing, "subject"> & { readonly subject: SubjectOf<Kind, Resource, Secrets> }) | undefined> {
-  const read = await select(context.db)
-    .select([sealedOf(kind), routingOf(key).as("routing")])
+  const read = await kindRows
+    .select(context.db)
+    .select([sealedOf(kindRows.kind), routingOf(key).as("routing")])
     .where(sql<boolean>`resource.id = ${key.resource_id}`)
     .executeTakeFirst();
   if (read === undefined) return undefined;
   const {
-    sealed,
     routing: { here, ...routing },
     ...row
   } = read;
-  // It has every column that `select` names.
-  const found = record(row as Row);
-  const secrets = openSecrets(context, kind, found.uuid, sealed, secretDefaults);
-  return { subject: { kind, record: here === null ? found : onServer(found, here), secrets }, ...routing };
+  const subject = subjectOf(context, kindRows, row);
+  return { subject: here === null ? subject : { ...subject, record: onServer(subject.record, here) }, ...routing };
 }
 
 /** Reads a row that was inserted in the current transaction. */

@@ -48,7 +48,7 @@ export async function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly
   }
 }
 
-/** Of processes, memory or open files, whoever noticed it. */
+/** Codes of errors when processes, memory or open files have run out, here or in the launcher. */
 const EXHAUSTED: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 
 const NOTHING_LEFT =

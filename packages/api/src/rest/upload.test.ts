@@ -1,7 +1,7 @@
 import { request } from "node:http";
-import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { ask, type Example, example } from "../example.fixture.ts";
+import { sendWhole } from "../late-reader.fixture.ts";
 
 const open: Example[] = [];
 afterEach(async () => {
@@ -51,19 +51,11 @@ describe("an upload", () => {
     "is refused with an answer also for a sender that listens only when all is sent (%s)",
     async (uuid) => {
       const { port } = await served();
-      const socket = connect(port, "127.0.0.1");
-      const body = Buffer.alloc(30_000_000);
       const head = [
-        ...[`POST /api/v1/notes/${uuid}/file HTTP/1.1`, "host: x", `authorization: ${headers.authorization}`],
-        ...["content-type: application/gzip", `content-length: ${body.length}`, "connection: close", "", ""],
+        `POST /api/v1/notes/${uuid}/file HTTP/1.1`,
+        ...[`authorization: ${headers.authorization}`, "content-type: application/gzip"],
       ];
-      socket.write(head.join("\r\n"));
-      await new Promise((resolve, reject) => {
-        socket.once("error", reject);
-        socket.write(body, resolve);
-      });
-      let answer = "";
-      for await (const chunk of socket) answer += chunk;
+      const answer = await sendWhole(port, head, Buffer.alloc(30_000_000));
       expect(answer).toMatch(uuid === "a" ? /^HTTP\/1.1 413 / : /^HTTP\/1.1 404 /);
     },
   );

@@ -7,6 +7,7 @@ import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
+import { isSameState } from "./same-state.ts";
 import { type DescribedContainer, inOrder, isCompound, partOf, type ReleasePart, releaseOf, UP } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
 import { whileUsed } from "./while-used.ts";
@@ -177,8 +178,8 @@ class EngineWatch implements ReleaseWatch {
   async #connected(): Promise<void> {
     if (this.#connecting === undefined) return;
     const { promise, resolve } = this.#connecting;
-    // Not by the clock alone: where a thousand engines are asked at once, each answer takes seconds. An engine that
-    // hangs or refuses is reported by what is asked of it next.
+    // The time counts from an answer: where a thousand engines are asked at once, each answer takes seconds. The next
+    // request reports an engine that hangs or refuses.
     const giveUp = () => void setTimeout(resolve, CONNECT_MS_MAX).unref();
     this.#options.docker.ping().then(giveUp, resolve);
     await promise;
@@ -304,9 +305,9 @@ class EngineWatch implements ReleaseWatch {
   async #resync(): Promise<void> {
     const wasFollowed = this.#isFollowed;
     const found = await this.#containers.list();
-    // Events already reported what changed, unless some were missed: then the list does not show all of it.
     const listings = new Map<string, Listed>();
     const unknown = found.filter(({ id, listing, described }, at) => {
+      // Where events were missed, the list does not show all that has changed.
       const before = this.#isComplete ? this.#listings.get(id) : undefined;
       const isKnown = this.#index.get(id) !== undefined;
       // Of a server that is taken in, the list says most. Its containers are inspected little by little.
@@ -363,7 +364,7 @@ class EngineWatch implements ReleaseWatch {
     // Releases that the container no longer belongs to.
     for (const ref of concerned.values()) {
       const whole = index.releaseOf(ref);
-      if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) this.#listeners.emit(whole);
+      if (whole !== undefined && !isSameState(whole, wholes.get(ref.deploymentUuid))) this.#listeners.emit(whole);
     }
   }
 
@@ -379,7 +380,7 @@ class EngineWatch implements ReleaseWatch {
     if (isMissed) this.#listeners.emit({ ...whole, state: "restarting", upstream: null });
     // Created containers are not reported; their start is.
     if (wholeBefore === undefined && whole.state === "created") return;
-    if (isMissed || !isSame(whole, wholeBefore)) this.#listeners.emit(whole);
+    if (isMissed || !isSameState(whole, wholeBefore)) this.#listeners.emit(whole);
   }
 
   #forget(id: string): void {
@@ -443,15 +444,6 @@ export const LINGER_SECONDS = 60;
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
 ]);
-
-function isSame(one: ReleaseState, other: ReleaseState | undefined): boolean {
-  const isUncounted = one.isUncounted === true || other?.isUncounted === true;
-  const compared = (key: string, value: unknown) => (isUncounted && COUNTED.has(key) ? undefined : value);
-  return JSON.stringify(one, compared) === JSON.stringify(other, compared);
-}
-
-/** What is not known of a release that is not counted yet. */
-const COUNTED: ReadonlySet<string> = new Set(["restartCount", "startedAt", "isUncounted"]);
 
 const keyed = (ref: ReleaseRef): readonly [string, ReleaseRef] => [ref.deploymentUuid, ref];
 
